@@ -1,0 +1,1 @@
+"""The engines: plain Python, no Django, usable alone."""

@@ -1,0 +1,1 @@
+"""How the product runs: settings, URLs, WSGI and Celery entry points, the supervisor."""

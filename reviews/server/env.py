@@ -1,0 +1,31 @@
+"""Typed readers for the environment, and secrets that are made once and kept in the data folder."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from environs import Env
+
+env = Env()
+
+
+def stored_secret(path: Path) -> str:
+    """Return the secret kept in ``path``, making it first (mode 0600) when there is none.
+
+    Two processes that start together agree: the file is created exclusively, the loser reads the winner's.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.exists():
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return path.read_text().strip()

@@ -1,0 +1,231 @@
+"""Analysing pending turns: claim a batch, judge it outside any transaction, store what was found.
+
+The database is the truth: a claim is a token and a lease on the row, so a worker that dies loses its claim and
+another takes over; a worker that was only slow finds its token gone and stores nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from reviews.formats.record import CriticRecord, IntentRecord, ToolCall, ToolInfo, TurnRecord
+from reviews.models import Finding, Turn, TurnPayload
+from reviews.models.bulk import insert_rows, on_postgresql, update_rows
+from reviews.models.turns import AnalysisState
+from reviews.services.counting import Counts, add_counts, turn_names
+from reviews.services.judge import Judgement, judge
+from reviews.services.policies import Policy, current_policy
+from reviews.services.rows import FINDING_COLUMNS, JUDGED_COLUMNS, finding_row, judged_values, kinds_of
+
+logger = logging.getLogger(__name__)
+
+#: Turns claimed at once: large enough that a commit costs little a turn, small enough to be over in well
+#: under a second.
+BATCH_SIZE = 200
+MAX_ATTEMPTS = 3
+
+
+@dataclass
+class Progress:
+    """What a run of analysis got done."""
+
+    analysed: int = 0
+    failed: int = 0
+    batches: int = 0
+
+
+@dataclass
+class _Batch:
+    """A claimed batch on its way from the payloads to the rows."""
+
+    token: str
+    turns: list[Turn]
+    judged: list[tuple[Turn, Judgement, Policy]] = field(default_factory=list)
+    broken: dict[int, str] = field(default_factory=dict)
+
+
+def analyse_pending(*, max_batches: int | None = None) -> Progress:
+    """Analyse what is pending, all tenants, until nothing is left or ``max_batches`` are done.
+
+    Safe to run in any number of processes at once.
+    """
+    progress = Progress()
+    while max_batches is None or progress.batches < max_batches:
+        batch = _claim()
+        if not batch.turns:
+            break
+        _judge(batch)
+        _finish(batch)
+        progress.batches += 1
+        progress.analysed += len(batch.judged)
+        progress.failed += len(batch.broken)
+    if progress.batches:
+        logger.info("analysed", extra=vars(progress))
+    return progress
+
+
+def release_expired() -> int:
+    """Give back the turns whose worker is gone; those out of attempts become failed. Returns how many."""
+    now = timezone.now()
+    expired = Turn.objects.across_tenants().filter(
+        analysis_state=AnalysisState.CLAIMED, lease_until__lt=now
+    )
+    with transaction.atomic():
+        dead = list(expired.filter(attempts__gte=MAX_ATTEMPTS).values("id", "tenant_id", "occurred_at"))
+        ids = [row["id"] for row in dead]
+        buried = expired.filter(id__in=ids).update(
+            analysis_state=AnalysisState.FAILED, claim="", lease_until=None
+        )
+        if buried:
+            TurnPayload.objects.across_tenants().filter(turn_id__in=ids).update(
+                analysis_error=f"The worker stopped {MAX_ATTEMPTS} times while analysing this turn."
+            )
+            for row in dead:
+                _count_failed(row["tenant_id"], row["occurred_at"])
+        released = expired.update(analysis_state=AnalysisState.PENDING, claim="", lease_until=None)
+    if buried or released:
+        logger.warning("claims expired", extra={"released": released, "failed": buried})
+    return buried + released
+
+
+def retry_failed(*, tenant_id: int, turn_ids: list[int]) -> int:
+    """Put failed turns back in line with a fresh count of attempts. Returns how many."""
+    return (
+        Turn.objects.for_tenant(tenant_id)
+        .filter(id__in=turn_ids, analysis_state=AnalysisState.FAILED)
+        .update(analysis_state=AnalysisState.PENDING, attempts=0)
+    )
+
+
+def has_pending() -> bool:
+    """Whether any turn waits for analysis (one index probe)."""
+    return Turn.objects.across_tenants().filter(analysis_state=AnalysisState.PENDING).exists()
+
+
+def _claim() -> _Batch:
+    """Claim the oldest pending turns.
+
+    A turn that was already in a batch that died is claimed alone, so that one that kills its worker takes
+    no other turn's attempts with it.
+    """
+    token = secrets.token_hex(8)
+    with transaction.atomic():
+        pending = Turn.objects.across_tenants().filter(analysis_state=AnalysisState.PENDING).order_by("id")
+        if on_postgresql():
+            pending = pending.select_for_update(skip_locked=True, of=("self",))
+        candidates = list(pending[:BATCH_SIZE])
+        if candidates and candidates[0].attempts > 0:
+            chosen = candidates[:1]
+        else:
+            chosen = [turn for turn in candidates if turn.attempts == 0]
+        until = timezone.now() + timedelta(seconds=settings.ANALYSIS_LEASE_SECONDS)
+        if chosen:
+            Turn.objects.across_tenants().filter(id__in=[turn.pk for turn in chosen]).update(
+                analysis_state=AnalysisState.CLAIMED,
+                attempts=chosen[0].attempts + 1,
+                claim=token,
+                lease_until=until,
+            )
+    return _Batch(token, chosen)
+
+
+def _judge(batch: _Batch) -> None:
+    payloads = TurnPayload.objects.across_tenants().in_bulk([turn.pk for turn in batch.turns])
+    policies = {tenant_id: current_policy(tenant=tenant_id) for tenant_id in {t.tenant_id for t in batch.turns}}
+    for turn in batch.turns:
+        policy = policies[turn.tenant_id]
+        try:
+            judgement = judge(stored_record(turn, payloads[turn.pk]), policy.settings)
+        except Exception as error:
+            # Whatever is wrong with one turn must not hold up the others; it is kept, counted and shown.
+            logger.exception("analysis failed", extra={"turn": turn.pk, "tenant": turn.tenant_id})
+            batch.broken[turn.pk] = f"{type(error).__name__}: {error}"
+        else:
+            batch.judged.append((turn, judgement, policy))
+
+
+def _finish(batch: _Batch) -> None:
+    now = timezone.now()
+    with transaction.atomic():
+        mine = Turn.objects.across_tenants().filter(
+            claim=batch.token, analysis_state=AnalysisState.CLAIMED, id__in=[turn.pk for turn in batch.turns]
+        )
+        if on_postgresql():
+            mine = mine.select_for_update(of=("self",))
+        ours = set(mine.values_list("id", flat=True))
+        batch.judged = [entry for entry in batch.judged if entry[0].pk in ours]
+        counts: dict[int, Counts] = {}
+        rows, findings, replaced = [], [], []
+        for turn, judgement, policy in batch.judged:
+            tally = counts.setdefault(turn.tenant_id, Counter())
+            if turn.analysed_at is not None:
+                replaced.append(turn.pk)
+                tally.subtract(_counted(turn, turn_names(outcome=turn.outcome, kinds=turn.kinds)))
+            names = turn_names(outcome=judgement.outcome.action_taken, kinds=kinds_of(judgement))
+            tally.update(_counted(turn, names))
+            values = judged_values(judgement, analysed_at=now, policy_version_id=policy.id)
+            rows.append((*values, "", None, turn.pk))
+            findings.extend(
+                (turn.pk, *finding_row(turn.tenant_id, n, f)) for n, f in enumerate(judgement.findings)
+            )
+        if replaced:
+            Finding.objects.across_tenants().filter(turn_id__in=replaced).delete()
+        update_rows(Turn, (*JUDGED_COLUMNS, "claim", "lease_until"), rows)
+        if findings:
+            insert_rows(Finding, FINDING_COLUMNS, findings)
+        for turn in batch.turns:
+            if turn.pk in batch.broken and turn.pk in ours:
+                _give_back(turn, batch.broken[turn.pk])
+        for tenant_id, tally in sorted(counts.items()):
+            add_counts(tenant_id=tenant_id, counts=tally)
+
+
+def _counted(turn: Turn, names: list[str]) -> dict[tuple[Any, str], int]:
+    day = turn.occurred_at.astimezone(UTC).date()
+    return {(day, name): 1 for name in names}
+
+
+def _give_back(turn: Turn, error: str) -> None:
+    """After an error: another attempt, or the dead-letter state when they are used up."""
+    spent = turn.attempts + 1 >= MAX_ATTEMPTS
+    Turn.objects.across_tenants().filter(pk=turn.pk).update(
+        analysis_state=AnalysisState.FAILED if spent else AnalysisState.PENDING, claim="", lease_until=None
+    )
+    TurnPayload.objects.across_tenants().filter(turn_id=turn.pk).update(analysis_error=error[:2000])
+    if spent:
+        _count_failed(turn.tenant_id, turn.occurred_at)
+
+
+def _count_failed(tenant_id: int, occurred_at: datetime) -> None:
+    add_counts(tenant_id=tenant_id, counts={(occurred_at.astimezone(UTC).date(), "failed"): 1})
+
+
+def stored_record(turn: Turn, payload: TurnPayload) -> TurnRecord:
+    """The record that a stored turn came from."""
+    return TurnRecord(
+        external_id=turn.external_id,
+        draft=payload.draft,
+        user_message=payload.user_message,
+        hydrated_context=payload.hydrated_context,
+        tool_calls=msgspec.convert(payload.tool_calls or [], list[ToolCall]),
+        earlier_calls=msgspec.convert(payload.earlier_calls or [], list[ToolCall]),
+        tools=msgspec.convert(payload.tools or [], list[ToolInfo]),
+        conversation_id=turn.conversation_id,
+        agent=turn.agent,
+        model=turn.model,
+        occurred_at=turn.occurred_at,
+        intent=msgspec.convert(payload.intent, IntentRecord | None),
+        critic=msgspec.convert(payload.critic, CriticRecord | None),
+        activation=payload.activation,
+        attributes=payload.attributes or {},
+    )

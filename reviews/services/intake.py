@@ -1,0 +1,183 @@
+"""Taking turns in: a turn is accepted when its row is committed, and once per tenant and external id."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from reviews.formats.record import TurnRecord
+from reviews.models import AgentName, Finding, Tenant, Turn, TurnPayload
+from reviews.models.bulk import insert_rows, reserve_ids, update_rows
+from reviews.models.turns import AnalysisState, Source
+from reviews.services.counting import Counts, add_counts
+from reviews.services.judge import Judgement, judge
+from reviews.services.policies import Policy, current_policy
+from reviews.services.rows import (
+    CONTENT_COLUMNS,
+    FINDING_COLUMNS,
+    PAYLOAD_COLUMNS,
+    TURN_COLUMNS,
+    PreparedTurn,
+    prepare,
+)
+
+#: How often an insert is tried again when another process took one of its external ids in between. Each
+#: try sees what the last one collided with, so one more is enough unless ids keep racing.
+INSERT_TRIES = 5
+
+
+class Status(StrEnum):
+    """What became of a turn that was sent."""
+
+    ACCEPTED = "accepted"
+    DUPLICATE = "duplicate"
+    CONFLICT = "conflict"
+
+
+class Accepted(NamedTuple):
+    """Answer for one turn; ``turn_id`` is the stored turn's id, also for duplicates and conflicts."""
+
+    status: Status
+    external_id: str
+    turn_id: int
+
+
+class Checked(NamedTuple):
+    """Answer of an inline check."""
+
+    accepted: Accepted
+    judgement: Judgement
+    policy: Policy
+
+
+def accept_turns(
+    *, tenant: Tenant, records: Sequence[TurnRecord], source: Source = Source.TURN
+) -> list[Accepted]:
+    """Store turns as pending; one answer a record, in order. Analysis comes later (``services.analysis``)."""
+    received_at = timezone.now()
+    prepared = [
+        prepare(record, tenant_id=tenant.pk, source=source.value, received_at=received_at)
+        for record in records
+    ]
+    return store_prepared(tenant=tenant, prepared=prepared)
+
+
+def check_turn(*, tenant: Tenant, record: TurnRecord) -> Checked:
+    """Judge a draft now by the tenant's settings, and store the turn as analysed.
+
+    The judgement is returned for a duplicate as well (a client that retries needs its answer); for a
+    conflict it is that of the draft just sent, while the stored turn stays as it was.
+    """
+    policy = current_policy(tenant=tenant)
+    judgement = judge(record, policy.settings)
+    prepared = prepare(
+        record,
+        tenant_id=tenant.pk,
+        source=Source.CHECK.value,
+        received_at=timezone.now(),
+        judgement=judgement,
+        policy_version_id=policy.id,
+    )
+    return Checked(store_prepared(tenant=tenant, prepared=[prepared])[0], judgement, policy)
+
+
+def store_prepared(*, tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
+    """Insert prepared turns in one transaction, leaving out what is there already."""
+    for attempt in range(INSERT_TRIES):
+        try:
+            with transaction.atomic():
+                return _store(tenant, prepared)
+        except IntegrityError:
+            # PostgreSQL only: another process committed one of these external ids after we looked.
+            if attempt == INSERT_TRIES - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _store(tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
+    turns = Turn.objects.for_tenant(tenant)
+    known: dict[str, tuple[bytes, int, str]] = {
+        external_id: (bytes(digest), turn_id, source)
+        for external_id, digest, turn_id, source in turns.filter(
+            external_id__in=[p.external_id for p in prepared]
+        ).values_list("external_id", "content_hash", "id", "source")
+    }
+    fresh: dict[str, PreparedTurn] = {}
+    for p in prepared:
+        if p.external_id not in known:
+            # The same id twice in one batch: the first is stored, the second compared with it below.
+            fresh.setdefault(p.external_id, p)
+    ids = dict(zip(fresh, reserve_ids(Turn, len(fresh)) if fresh else (), strict=True))
+    if fresh:
+        _insert(tenant, [(ids[external_id], p) for external_id, p in fresh.items()])
+    answers = []
+    for p in prepared:
+        if p.external_id in known:
+            digest, turn_id, source = known[p.external_id]
+            if digest == p.content_hash:
+                status = Status.DUPLICATE
+            elif source == Source.EVENT:
+                _complete(turn_id, p)
+                known[p.external_id] = (p.content_hash, turn_id, Source.TURN.value)
+                status = Status.ACCEPTED
+            else:
+                status = Status.CONFLICT
+        else:
+            turn_id = ids[p.external_id]
+            status = Status.ACCEPTED
+            # A second one in this batch is a duplicate or a conflict, never a completion.
+            known[p.external_id] = (p.content_hash, turn_id, Source.TURN.value)
+        answers.append(Accepted(status, p.external_id, turn_id))
+    return answers
+
+
+def _insert(tenant: Tenant, turns: list[tuple[int, PreparedTurn]]) -> None:
+    insert_rows(Turn, TURN_COLUMNS, [(turn_id, *p.turn) for turn_id, p in turns])
+    insert_rows(TurnPayload, PAYLOAD_COLUMNS, [(turn_id, *p.payload) for turn_id, p in turns])
+    findings = [(turn_id, *row) for turn_id, p in turns for row in p.findings]
+    if findings:
+        insert_rows(Finding, FINDING_COLUMNS, findings)
+    counts: Counts = Counter((p.day, name) for _, p in turns for name in p.counters)
+    add_counts(tenant_id=tenant.pk, counts=counts)
+    remember_agents(tenant=tenant, names={p.agent for _, p in turns if p.agent})
+
+
+def remember_agents(*, tenant: Tenant, names: set[str]) -> None:
+    """Note agents seen for the first time, for the filters to offer."""
+    if not names:
+        return
+    seen = AgentName.objects.for_tenant(tenant).filter(name__in=names).values_list("name", flat=True)
+    if new := names - set(seen):
+        AgentName.objects.across_tenants().bulk_create(
+            [AgentName(tenant=tenant, name=name) for name in sorted(new)], ignore_conflicts=True
+        )
+
+
+def _complete(turn_id: int, p: PreparedTurn) -> None:
+    """Fill in a turn that was known only from a runtime's event, and have it analysed.
+
+    A turn that a reviewer has decided already keeps its findings: the text is filled in, no more.
+    """
+    values = dict(zip(TURN_COLUMNS[1:], p.turn, strict=True))
+    turn = Turn.objects.across_tenants().select_for_update().get(pk=turn_id)
+    for name in ("conversation_id", "agent", "model"):
+        setattr(turn, name, values[name])
+    turn.content_hash = p.content_hash
+    turn.source = values["source"]
+    if turn.version == 0:
+        turn.analysis_state = AnalysisState.PENDING
+        turn.attempts = 0
+    turn.save(
+        update_fields=[
+            "conversation_id", "agent", "model", "content_hash", "source", "analysis_state", "attempts",
+        ]
+    )  # fmt: skip
+    content = dict(zip(PAYLOAD_COLUMNS[1:], p.payload, strict=True))
+    update_rows(
+        TurnPayload, CONTENT_COLUMNS, [[*(content[name] for name in CONTENT_COLUMNS), turn_id]], key="turn_id"
+    )

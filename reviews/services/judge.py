@@ -1,0 +1,135 @@
+"""Judging a turn: intent, findings and outcome by a tenant's settings. Reads and writes no database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reviews.core.fabrication import FabricationFinding, detect_fabrication, left_strip_length
+from reviews.core.intent import IntentClassifier, IntentVerdict
+from reviews.core.outcome import FabricationOutcome, apply_fabrication_policy
+from reviews.core.settings import TenantSettings
+from reviews.formats.record import ToolCall, TurnRecord
+
+#: Confidence in thousandths times ten, plus severity: see ``Turn.priority``.
+PRIORITY_PER_CONFIDENCE = 10_000
+SEVERITY_RANK = {"low": 1, "medium": 2, "high": 3}
+
+SNIPPET_LENGTH = 160
+#: Characters of the draft shown before the claim in a snippet: enough to see who is speaking of what.
+SNIPPET_LEAD = 40
+TOOLS_NOTE_LENGTH = 120
+
+_WHITE_SPACE = re.compile(r"\s+")
+_classifier = IntentClassifier()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What analysis found out about one turn, ready to be stored."""
+
+    intent: IntentVerdict | None
+    outcome: FabricationOutcome
+    draft_offset: int
+    snippet: str
+    tools_note: str
+
+    @property
+    def findings(self) -> Sequence[FabricationFinding]:
+        return self.outcome.findings
+
+    @property
+    def max_severity(self) -> int:
+        return max((SEVERITY_RANK[f.severity] for f in self.findings), default=0)
+
+    @property
+    def priority(self) -> int:
+        return priority_of(self.outcome.max_finding_confidence, self.max_severity)
+
+
+def priority_of(confidence: float, severity: int) -> int:
+    """Where a turn stands in the queue: the most confident first, then the most severe."""
+    return round(confidence * PRIORITY_PER_CONFIDENCE / 10) * 10 + severity
+
+
+def judge(record: TurnRecord, settings: TenantSettings) -> Judgement:
+    """Judge one turn by the tenant's settings; mode ``off`` runs no detection at all.
+
+    The intent verdict that came with the turn is used; without one, the user's message is classified.
+    """
+    calls = [detector_call(call) for call in record.tool_calls]
+    intent: IntentVerdict | None = None
+    findings: list[FabricationFinding] = []
+    if settings.fabrication_check_mode != "off":
+        intent = intent_of(record, settings)
+        findings = detect_fabrication(
+            record.draft,
+            calls,
+            hydrated_context=record.hydrated_context,
+            user_message=record.user_message,
+            identifier_keys=list(settings.identifier_keys),
+            intent_verdict=intent,
+        )
+    outcome = apply_fabrication_policy(
+        findings=findings,
+        mode=settings.fabrication_check_mode,
+        refuse_min_confidence=settings.fabrication_refuse_min_confidence,
+        draft=record.draft,
+    )
+    offset = left_strip_length(record.draft)
+    return Judgement(
+        intent=intent,
+        outcome=outcome,
+        draft_offset=offset,
+        snippet=snippet_of(record.draft, findings, offset),
+        tools_note=tools_note(record.tool_calls),
+    )
+
+
+def intent_of(record: TurnRecord, settings: TenantSettings) -> IntentVerdict | None:
+    """The verdict that came with the turn, else our own; None without a user message to classify."""
+    if record.intent is not None:
+        given = record.intent
+        return IntentVerdict(
+            label=given.label,  # type: ignore[arg-type]  # intake has checked it
+            confidence=given.confidence,
+            matched_tool_keywords=list(given.matched_tool_keywords),
+            reasoning=given.reasoning,
+            action_score=given.action_score,
+            knowledge_score=given.knowledge_score,
+        )
+    if not record.user_message:
+        return None
+    return _classifier.classify(record.user_message, settings.tool_trigger_keywords)
+
+
+def detector_call(call: ToolCall) -> dict[str, Any]:
+    """A call in the shape the detector reads; the text of a failure grounds what the draft quotes of it."""
+    found = {"name": call.name, "args": call.args, "result": call.result}
+    if call.error:
+        found["output"] = call.error
+    return found
+
+
+def snippet_of(draft: str, findings: Sequence[FabricationFinding], offset: int) -> str:
+    """One line of the draft around its most confident claim, or its beginning when nothing is claimed."""
+    lead = max(findings, key=lambda f: f.confidence, default=None)
+    start = lead.span[0] if lead is not None else 0
+    begin = max(0, start - SNIPPET_LEAD) + offset
+    # A claim may hold any amount of white space, so cut before folding it.
+    text = _WHITE_SPACE.sub(" ", draft[begin : begin + 2 * SNIPPET_LENGTH]).strip()
+    if len(text) > SNIPPET_LENGTH:
+        text = text[: SNIPPET_LENGTH - 1] + "…"
+    return "…" + text if begin > offset else text
+
+
+def tools_note(calls: Sequence[ToolCall]) -> str:
+    """What ran, in a few words, for the queue's row."""
+    if not calls:
+        return "no tool ran"
+    note = "ran " + calls[0].name
+    if len(note) > TOOLS_NOTE_LENGTH - 10:
+        note = note[: TOOLS_NOTE_LENGTH - 11] + "…"
+    return f"{note} +{len(calls) - 1}" if len(calls) > 1 else note

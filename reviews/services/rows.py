@@ -1,0 +1,218 @@
+"""Turns as rows: what the bulk writers put into which column.
+
+``prepare`` touches no database, so an import runs it in other processes.
+"""
+
+from __future__ import annotations
+
+
+from datetime import UTC, date, datetime
+from typing import Any, NamedTuple
+
+from reviews.formats.native import content_hash
+from reviews.formats.record import TurnRecord
+from reviews.models.bulk import to_db_time
+from reviews.models.fields import encode_json
+from reviews.models.turns import KIND_BITS, ActionTaken, AnalysisState, ReviewState
+from reviews.services.counting import turn_names
+from reviews.services.judge import SEVERITY_RANK, Judgement
+
+IDENTITY_COLUMNS = (
+    "tenant_id",
+    "external_id",
+    "content_hash",
+    "source",
+    "conversation_id",
+    "agent",
+    "model",
+    "occurred_at",
+    "received_at",
+)
+JUDGED_COLUMNS = (
+    "analysis_state",
+    "analysed_at",
+    "policy_version_id",
+    "outcome",
+    "intent",
+    "finding_count",
+    "kinds",
+    *(f"has_{kind}" for kind in KIND_BITS),
+    "max_severity",
+    "max_confidence",
+    "draft_offset",
+    "snippet",
+    "tools_note",
+    "priority",
+    "review_state",
+)
+#: Columns of a turn nobody has touched yet, and their values.
+UNTOUCHED = {"attempts": 0, "claim": "", "group_key": "", "verdict": "", "version": 0}
+TURN_COLUMNS = ("id", *IDENTITY_COLUMNS, *JUDGED_COLUMNS, *UNTOUCHED)
+CONTENT_COLUMNS = (
+    "draft",
+    "user_message",
+    "hydrated_context",
+    "tool_calls",
+    "earlier_calls",
+    "tools",
+    "intent",
+    "critic",
+    "activation",
+    "attributes",
+)
+PAYLOAD_COLUMNS = (
+    "turn_id",
+    "tenant_id",
+    *CONTENT_COLUMNS,
+    "runtime_event",
+    "analysis_error",
+    "corrected_answer",
+)
+FINDING_COLUMNS = (
+    "turn_id",
+    "tenant_id",
+    "position",
+    "identifier",
+    "kind",
+    "severity",
+    "reason",
+    "key",
+    "pattern_kind",
+    "confidence",
+    "span_start",
+    "span_end",
+    "grounded_sources",
+    "label",
+)
+_BITS = tuple(KIND_BITS.values())
+
+
+class PreparedTurn(NamedTuple):
+    """A turn ready to insert; every tuple lacks only the ids that the database gives."""
+
+    external_id: str
+    content_hash: bytes
+    agent: str
+    day: date
+    turn: tuple[Any, ...]
+    payload: tuple[Any, ...]
+    findings: list[tuple[Any, ...]]
+    counters: list[str]
+
+
+def prepare(
+    record: TurnRecord,
+    *,
+    tenant_id: int,
+    source: str,
+    received_at: datetime,
+    judgement: Judgement | None = None,
+    policy_version_id: int | None = None,
+) -> PreparedTurn:
+    """Turn a record into rows: with a judgement as an analysed turn, without one as a pending turn."""
+    digest = content_hash(record)
+    occurred_at = record.occurred_at or received_at
+    identity = (
+        tenant_id,
+        record.external_id,
+        digest,
+        source,
+        record.conversation_id,
+        record.agent,
+        record.model,
+        to_db_time(occurred_at),
+        to_db_time(received_at),
+    )
+    if judgement is None:
+        judged, findings, counters = _pending_values(), [], []
+    else:
+        judged = judged_values(judgement, analysed_at=received_at, policy_version_id=policy_version_id)
+        findings = [finding_row(tenant_id, n, f) for n, f in enumerate(judgement.findings)]
+        counters = turn_names(outcome=judgement.outcome.action_taken, kinds=kinds_of(judgement))
+    return PreparedTurn(
+        external_id=record.external_id,
+        content_hash=digest,
+        agent=record.agent,
+        day=occurred_at.astimezone(UTC).date(),
+        turn=(*identity, *judged, *UNTOUCHED.values()),
+        payload=(tenant_id, *content_values(record), None, "", ""),
+        findings=findings,
+        counters=counters,
+    )
+
+
+def content_values(record: TurnRecord) -> tuple[Any, ...]:
+    """Values of ``CONTENT_COLUMNS``."""
+    return (
+        record.draft,
+        record.user_message,
+        record.hydrated_context,
+        encode_json(record.tool_calls),
+        encode_json(record.earlier_calls),
+        encode_json(record.tools),
+        encode_json(record.intent),
+        encode_json(record.critic),
+        encode_json(record.activation),
+        encode_json(record.attributes),
+    )
+
+
+def kinds_of(judgement: Judgement) -> int:
+    """The bits of the kinds that occur (``KIND_BITS``)."""
+    bits = 0
+    for finding in judgement.findings:
+        bits |= KIND_BITS[finding.kind]
+    return bits
+
+
+def judged_values(
+    judgement: Judgement, *, analysed_at: datetime, policy_version_id: int | None
+) -> tuple[Any, ...]:
+    """Values of ``JUDGED_COLUMNS`` for an analysed turn."""
+    kinds = kinds_of(judgement)
+    return (
+        AnalysisState.DONE.value,
+        to_db_time(analysed_at),
+        policy_version_id,
+        judgement.outcome.action_taken,
+        judgement.intent.label if judgement.intent else "",
+        len(judgement.findings),
+        kinds,
+        *(bool(kinds & bit) for bit in _BITS),
+        judgement.max_severity,
+        judgement.outcome.max_finding_confidence,
+        judgement.draft_offset,
+        judgement.snippet,
+        judgement.tools_note,
+        judgement.priority,
+        ReviewState.OPEN.value if kinds else ReviewState.NONE.value,
+    )
+
+
+def _pending_values() -> tuple[Any, ...]:
+    no_kinds = (False,) * len(_BITS)
+    return (
+        AnalysisState.PENDING.value, None, None, ActionTaken.NONE.value, "", 0, 0, *no_kinds,
+        0, 0.0, 0, "", "", 0, ReviewState.NONE.value,
+    )  # fmt: skip
+
+
+def finding_row(tenant_id: int, position: int, finding: Any) -> tuple[Any, ...]:
+    """Values of ``FINDING_COLUMNS`` after the turn's id, for a detector's finding."""
+    return (
+        tenant_id,
+        position,
+        finding.identifier,
+        finding.kind,
+        SEVERITY_RANK[finding.severity],
+        finding.reason,
+        finding.key,
+        finding.pattern_kind or finding.kind,
+        finding.confidence,
+        finding.span[0],
+        finding.span[1],
+        encode_json(finding.grounded_sources),
+        "",
+    )
+
+

@@ -1,0 +1,42 @@
+"""Celery tasks: ids in, one service call. A message is only a hint; the database says what is to do."""
+
+from __future__ import annotations
+
+import logging
+
+from celery import shared_task
+from kombu.exceptions import OperationalError
+
+from reviews.services import analysis
+
+logger = logging.getLogger(__name__)
+
+#: After this many batches a task ends and hands on to a new one, so that a worker that is told to stop
+#: does so soon even under a long backlog.
+BATCHES_PER_TASK = 50
+
+
+@shared_task
+def analyse_pending() -> None:
+    """Analyse what is pending; hands on to another task when there is more."""
+    analysis.analyse_pending(max_batches=BATCHES_PER_TASK)
+    if analysis.has_pending():
+        hint_analysis()
+
+
+@shared_task
+def sweep() -> None:
+    """Find what a lost message or a dead worker left behind."""
+    analysis.release_expired()
+    analysis.analyse_pending(max_batches=BATCHES_PER_TASK)
+
+
+def hint_analysis() -> None:
+    """Tell the workers there is something to analyse. Call after the commit.
+
+    Never raises: a turn is accepted once its row is committed, and the sweep finds it without a hint.
+    """
+    try:
+        analyse_pending.delay()
+    except (OperationalError, OSError):
+        logger.warning("broker unreachable, the sweep will analyse", exc_info=True)

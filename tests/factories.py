@@ -1,0 +1,52 @@
+"""The smallest valid rows. Names are the cast: Olga owns, Max manages, Rita reviews, Vera views."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from reviews.formats.record import ToolCall, TurnRecord
+from reviews.models import Membership, Tenant, Turn, User
+from reviews.models.tenants import Role
+from reviews.models.turns import Source
+from reviews.services import analysis, intake, policies
+
+_numbers = count(1)
+
+#: A draft with one finding of each common kind and nothing that grounds them.
+CLAIM = "I sent the invoice. The task_id=job-4711 is queued as 6f9619ff-8b86-4011-b42d-00c04fc964ff."
+
+
+def make_tenant(slug: str = "acme", **settings: Any) -> Tenant:
+    """A tenant with a published policy; keyword arguments are settings."""
+    tenant = Tenant.objects.create(slug=slug, name=slug.capitalize())
+    policies.publish_settings(tenant=tenant, author=None, values=settings)
+    return tenant
+
+
+def make_member(tenant: Tenant, role: Role = Role.REVIEWER, username: str = "") -> User:
+    """A person with a role in the tenant; the password is the username."""
+    username = username or f"{role.value}{next(_numbers)}"
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        user = User.objects.create_user(username, password=username, first_name=username.capitalize())
+    Membership.objects.across_tenants().create(tenant=tenant, user=user, role=role)
+    return user
+
+
+def make_record(draft: str = CLAIM, **fields: Any) -> TurnRecord:
+    fields.setdefault("external_id", f"run-{next(_numbers)}")
+    fields.setdefault("agent", "support-bot")
+    return TurnRecord(draft=draft, **fields)
+
+
+def make_turn(tenant: Tenant, draft: str = CLAIM, *, analysed: bool = True, **fields: Any) -> Turn:
+    """A stored turn, analysed unless asked otherwise."""
+    accepted = intake.accept_turns(tenant=tenant, records=[make_record(draft, **fields)], source=Source.TURN)
+    if analysed:
+        analysis.analyse_pending()
+    return Turn.objects.for_tenant(tenant).get(pk=accepted[0].turn_id)
+
+
+def call(name: str, result: Any = None, **fields: Any) -> ToolCall:
+    return ToolCall(name=name, result=result, **fields)
