@@ -21,7 +21,7 @@ _BATCH_CHARACTERS: Final = 16_384
 # With this many hex needles, looking at every place of the text's hex runs beats an automaton.
 _INDEX_NEEDLES: Final = 256
 # Places looked at plus candidates compared (about 80 ns each); more than that goes to the automaton.
-_INDEX_BUDGET: Final = 400_000
+_INDEX_BUDGET: Final = 600_000
 # Needles per automaton; bounds its memory.
 _AUTOMATON_NEEDLES: Final = 2_048
 _AUTOMATON_BYTES: Final = 64 << 20

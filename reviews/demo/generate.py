@@ -61,6 +61,7 @@ def _conversation(
         context = slots.text("\n\n".join(part for part in (scenario.context, turn.context) if part))
         user = slots.text(turn.user)
         draft = slots.text(turn.draft)
+        fix = slots.text(turn.fix)
         record = TurnRecord(
             external_id=f"{scenario.agent.split('-')[0]}-{name}-{number:03d}-{position}",
             draft=draft,
@@ -68,18 +69,21 @@ def _conversation(
             hydrated_context=context,
             tool_calls=calls,
             earlier_calls=list(earlier),
-            tools=[ToolInfo(name=tool, description=script.tools[tool]) for tool in script.agent_tools[scenario.agent]],
+            tools=[
+                ToolInfo(name=tool, description=script.tools[tool])
+                for tool in script.agent_tools[scenario.agent]
+            ],
             conversation_id=f"conv-{name}",
             agent=scenario.agent,
             model=script.models[scenario.agent],
             occurred_at=at,
             intent=_intent(turn, rng),
-            critic=_critic(turn, rng),
+            critic=_critic(fix, rng),
             activation=_activation(script, rng) if context or rng.random() < 0.12 else None,
             attributes={"language": scenario.language, "channel": channel, "scenario": scenario.key},
         )
         truth = {slots.exact(key): label for key, label in (turn.truth or {}).items()}
-        texts[record.external_id] = (slots.text(turn.note), slots.text(turn.fix))
+        texts[record.external_id] = (slots.text(turn.note), fix)
         out.append(DemoTurn(record=record, truth=truth))
         earlier.extend(calls)
         at += timedelta(seconds=rng.randint(38, 260), milliseconds=rng.randint(0, 999))
@@ -117,13 +121,14 @@ def _intent(turn: Turn, rng: random.Random) -> IntentRecord | None:
     return IntentRecord(label="knowledge", confidence=0.9, reasoning="question_mark", knowledge_score=0.9)
 
 
-def _critic(turn: Turn, rng: random.Random) -> CriticRecord | None:
+def _critic(fix: str, rng: random.Random) -> CriticRecord | None:
+    """The runtime's critic: it ran on few turns, and would have put the correction in place of the draft."""
     if rng.random() >= 0.06:
         return None
     return CriticRecord(
-        verdict="revise" if turn.truth and turn.fix else "approve",
+        verdict="revise" if fix else "approve",
         confidence_before=round(rng.uniform(0.31, 0.58), 3),
-        revised_draft=None,
+        revised_draft=fix or None,
         reflection_latency_ms=float(rng.randint(640, 2900)),
     )
 

@@ -44,8 +44,11 @@ def add_reviews(
     """The same turns with reviews: the oldest flagged ones mostly decided, the newest mostly open."""
     flagged = [turn for turn in turns if turn.truth]
     people = [user.username for user in script.users if user.role != "viewer"]
-    weights = [6 if user.role == "reviewer" else 3 if user.role == "manager" else 2
-               for user in script.users if user.role != "viewer"]
+    weights = [
+        6 if user.role == "reviewer" else 3 if user.role == "manager" else 2
+        for user in script.users
+        if user.role != "viewer"
+    ]
     fresh = 1 - script.open_share
     chosen: dict[str, tuple[DemoReview, ...]] = {}
     for index, turn in enumerate(flagged):

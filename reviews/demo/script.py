@@ -14,8 +14,22 @@ from typing import Any
 
 from reviews.demo.model import DemoUser, Label
 
-__all__ = ["FABRICATED", "FALSE_ALARM", "UNSURE", "A", "C", "Call", "F", "S", "Scenario", "Script", "T", "Turn",
-           "U", "fold"]
+__all__ = [
+    "FABRICATED",
+    "FALSE_ALARM",
+    "UNSURE",
+    "A",
+    "C",
+    "Call",
+    "F",
+    "S",
+    "Scenario",
+    "Script",
+    "T",
+    "Turn",
+    "U",
+    "fold",
+]
 
 FABRICATED: Label = "fabricated"
 FALSE_ALARM: Label = "false_alarm"
@@ -92,7 +106,14 @@ def T(  # noqa: N802
     return Turn(user, draft, calls, context, truth, note, fix)
 
 
-def S(key: str, agent: str, language: str, times: int, *turns: Turn, context: str = "") -> Scenario:  # noqa: N802
+def S(  # noqa: N802
+    key: str,
+    agent: str,
+    language: str,
+    times: int,
+    *turns: Turn,
+    context: str = "",
+) -> Scenario:
     """A scenario: a conversation that occurs ``times`` times with different people and numbers."""
     return Scenario(key, agent, language, times, turns, context)
 

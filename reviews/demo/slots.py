@@ -17,7 +17,8 @@ _SLOT = re.compile(r"\{(~?)([a-z]+[0-9]*)(?:\.([a-z0-9]+))?\}")
 _CHOICE = re.compile(r"\[\[([^\[\]]*)\]\]")
 _PNR = "GHJKLMNPQRSTUVWXYZ"
 _SAFE = "GHJKLMNPQRTUVWXYZ2346789"
-_EARLIER, _LATER = ("past", "isopast"), ("d", "iso", "dm")
+_EARLIER, _LATER = ("past", "isopast"), ("d", "iso")
+_MONEY = ("amt", "small", "big")
 
 
 class Slots:
@@ -39,7 +40,7 @@ class Slots:
         return _SLOT.sub(lambda m: self._written(m.group(1), m.group(2), m.group(3) or ""), template)
 
     def json(self, value: Any) -> Any:
-        """A JSON value with every string in it filled; a lone slot keeps its type (an amount stays a number)."""
+        """A JSON value with every string in it filled; a lone slot keeps its type (an amount is a number)."""
         if isinstance(value, str):
             lone = _SLOT.fullmatch(value)
             if lone and not lone.group(1):
@@ -53,7 +54,7 @@ class Slots:
 
     def _written(self, near: str, kind: str, tag: str) -> str:
         value = self._raw(kind, tag)
-        if kind == "amt":
+        if kind in _MONEY:
             written = f"{value:,.2f}"
             if self._language != "en":
                 written = written.translate(str.maketrans(",.", ".,"))
@@ -117,8 +118,6 @@ class Slots:
         day = self._at + timedelta(days=self._values[key])
         if kind.startswith("iso"):
             return day.date().isoformat()
-        if kind == "dm":
-            return f"{day.day:02d}.{day.month:02d}."
         return words.written_date(day, self._language)
 
 
@@ -144,6 +143,8 @@ _MAKERS: dict[str, Callable[[random.Random], Any]] = {
     "gate": lambda r: f"{r.choice('BCDK')}{r.randint(3, 44)}",
     "hm": lambda r: f"{r.randint(6, 21):02d}:{r.choice((0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55)):02d}",
     "amt": lambda r: round(r.randint(19, 480) + r.choice((0.0, 0.5, 0.9, 0.95, 0.2, 0.4)), 2),
+    "small": lambda r: round(r.randint(9, 48) + r.choice((0.0, 0.5, 0.9)), 2),
+    "big": lambda r: round(r.randint(510, 1290) + r.choice((0.0, 0.4, 0.8)), 2),
     "case": lambda r: f"CS-{r.randint(20410, 98990)}",
     "voucher": lambda r: f"AV-{_letters(r, _SAFE, 4)}-{_letters(r, _SAFE, 4)}",
     "phone": lambda r: f"+44 7700 900{r.randint(100, 999)}",

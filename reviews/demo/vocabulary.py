@@ -10,7 +10,9 @@ __all__ = ["MAIL_DOMAINS", "ascii_name", "pool", "written_date"]
 MAIL_DOMAINS = ("postbox.example", "inbox.example", "mailhaven.example", "quillmail.example")
 
 _FIRST = {
-    "en": "Priya Daniel Hannah Marcus Aisha Owen Beth Callum Farah Joanne Kwame Rosie Stuart Tamsin Yusuf Nell",
+    "en": (
+        "Priya Daniel Hannah Marcus Aisha Owen Beth Callum Farah Joanne Kwame Rosie Stuart Tamsin Yusuf Nell"
+    ),
     "es": "Lucía Javier Carmen Álvaro Inés Rubén Marta Sergio Noelia Andrés Paloma Iker",
     "de": "Katrin Jonas Annika Matthias Svenja Tobias Heike Lennart Birgit Florian Ruth Malte",
     "fr": "Camille Julien Élodie Thibault Manon Rachid Sylvie Antoine Hélène Bastien Nadia Luc",
@@ -24,26 +26,54 @@ _LAST = {
     "pt": "Carvalho Nogueira Pinto Azevedo Tavares Sequeira Moura Lopes Falcão Brito",
 }
 _CITY = {
-    "en": "Lisbon|Copenhagen|Edinburgh|Valencia|Reykjavik|Vienna|Kraków|Palermo|Porto|Oslo|Riga|Split|Malta|Cork",
+    "en": (
+        "Lisbon|Copenhagen|Edinburgh|Valencia|Reykjavik|Vienna|Kraków|Palermo|Porto|Oslo|Riga|Split|Malta|Cork"
+    ),
     "es": "Lisboa|Berlín|Palma|Milán|Londres|Bilbao|Tenerife|Bruselas|Roma|Sevilla",
     "de": "Lissabon|Palma|Wien|Mailand|Kopenhagen|Porto|Zürich|Dublin|Athen|Nizza",
     "fr": "Lisbonne|Porto|Vienne|Naples|Dublin|Prague|Marrakech|Berlin|Malaga|Oslo",
     "pt": "Londres|Paris|Funchal|Milão|Bruxelas|Zurique|Madrid|Genebra|Roma|Viena",
 }
 _PLAIN: dict[str, tuple[str, ...]] = {
-    "svc": ("checkout-api", "ledger-sync", "invoice-renderer", "webhook-relay", "auth-gateway", "usage-meter",
-            "search-indexer", "export-worker", "mailer", "tax-engine"),
+    "svc": (
+        "checkout-api",
+        "ledger-sync",
+        "invoice-renderer",
+        "webhook-relay",
+        "auth-gateway",
+        "usage-meter",
+        "search-indexer",
+        "export-worker",
+        "mailer",
+        "tax-engine",
+    ),
     "host": ("ams-wrk-07", "fra-api-02", "fra-wrk-11", "dub-db-03", "ams-api-05", "waw-cache-01"),
     "env": ("staging", "production", "preview", "eu-production"),
     "repo": ("billing-core", "web-console", "ledger", "edge-router", "report-builder"),
     "plan": ("Starter", "Team", "Business", "Scale"),
-    "org": ("Brightwater Studio", "Nordkai Logistik", "Ferro & Hijos", "Petit Atlas", "Oakline Dental",
-            "Sable Robotics", "Moinho Verde", "Kestrel Yards", "Tern Island Foods", "Papermoon Games"),
+    "org": (
+        "Brightwater Studio",
+        "Nordkai Logistik",
+        "Ferro & Hijos",
+        "Petit Atlas",
+        "Oakline Dental",
+        "Sable Robotics",
+        "Moinho Verde",
+        "Kestrel Yards",
+        "Tern Island Foods",
+        "Papermoon Games",
+    ),
     "team": ("payments", "platform", "data", "identity", "growth"),
     "doctor": ("Dr. Amari", "Dr. Feld", "Dr. Sorensen", "Dr. Iyer", "Dr. Castellan"),
     "insurer": ("Northgate Mutual", "Helix Care", "Union Santé", "Westermark BKK", "Previdente"),
-    "drug": ("metformin 500 mg", "levothyroxine 75 µg", "ramipril 5 mg", "salbutamol inhaler",
-             "sertraline 50 mg", "atorvastatin 20 mg"),
+    "drug": (
+        "metformin 500 mg",
+        "levothyroxine 75 µg",
+        "ramipril 5 mg",
+        "salbutamol inhaler",
+        "sertraline 50 mg",
+        "atorvastatin 20 mg",
+    ),
     "clinic": ("Marlow Street", "Quayside", "Elm Court", "Station Road"),
 }
 _MONTHS = {

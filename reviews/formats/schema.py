@@ -26,6 +26,7 @@ _BOUNDS: dict[str, dict[str, dict[str, Any]]] = {
     "TurnRecord": {
         "external_id": {"maxLength": limits.EXTERNAL_ID_CHARS, "pattern": _NOT_BLANK},
         "conversation_id": {"maxLength": limits.CONVERSATION_ID_CHARS},
+        "occurred_at": {"format": "date-time"},
         "agent": {"maxLength": limits.AGENT_CHARS},
         "model": {"maxLength": limits.MODEL_CHARS},
         "tool_calls": {"maxItems": limits.TOOL_CALLS},

@@ -7,7 +7,7 @@ column stores (``to_db_time`` for times), in the order of the named columns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db import connection, models
@@ -54,7 +54,8 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterabl
         else:
             marks = ", ".join("?" * len(columns))
             # The raw cursor: Django's would rewrite the placeholders of every row.
-            cursor.connection.executemany(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows)
+            statement = f'INSERT INTO "{table}" ({names}) VALUES ({marks})'  # noqa: S608  (our own names)
+            cursor.connection.executemany(statement, rows)
 
 
 def update_rows(
@@ -69,7 +70,7 @@ def update_rows(
         )
 
 
-def upsert_counts(model: type[models.Model], rows: Sequence[Sequence[Any]]) -> None:
+def upsert_counts(model: type[models.Model], rows: Sequence[tuple[int, date, str, int]]) -> None:
     """Add to DailyCount rows: (tenant_id, day, name, amount) each, sorted so that writers never deadlock."""
     table = model._meta.db_table
     with connection.cursor() as cursor:

@@ -53,7 +53,9 @@ class ReviewDecision(TenantModel):
                 | (~Q(action="undo") & Q(undoes__isnull=True)),
                 name="decision_undo_names_target",
             ),
-            models.CheckConstraint(condition=Q(action__in=DecisionAction.values), name="decision_action_known"),
+            models.CheckConstraint(
+                condition=Q(action__in=DecisionAction.values), name="decision_action_known"
+            ),
         ]
         indexes = [
             models.Index(fields=["tenant", "actor", "created_at"], name="decision_actor_time"),

@@ -37,7 +37,9 @@ class Finding(TenantModel):
         ordering = ["position"]
         constraints = [
             models.UniqueConstraint(fields=["turn", "position"], name="finding_position_once"),
-            models.CheckConstraint(condition=Q(confidence__gte=0, confidence__lte=1), name="finding_confidence"),
+            models.CheckConstraint(
+                condition=Q(confidence__gte=0, confidence__lte=1), name="finding_confidence"
+            ),
             models.CheckConstraint(
                 condition=Q(calibrated_confidence__isnull=True)
                 | Q(calibrated_confidence__gte=0, calibrated_confidence__lte=1),

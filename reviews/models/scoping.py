@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from django.db import models
 
@@ -23,11 +23,6 @@ class TenantManager(models.Manager[M]):
     (sweep, migration, verification) and is easy to find by name. Everything else raises.
     """
 
-    def __init__(self, queryset_class: type[models.QuerySet[Any]] | None = None) -> None:
-        super().__init__()
-        if queryset_class is not None:
-            self._queryset_class = queryset_class
-
     def get_queryset(self) -> models.QuerySet[M]:
         # A related manager (turn.findings) is bound to one row, whose tenant was checked when it was read.
         if getattr(self, "instance", None) is not None:
@@ -42,16 +37,13 @@ class TenantManager(models.Manager[M]):
     def across_tenants(self) -> models.QuerySet[M]:
         return super().get_queryset()
 
-    def deconstruct(self) -> Any:  # pragma: no cover - managers are not written into migrations
-        return super().deconstruct()
-
 
 class TenantModel(models.Model):
     """Base of every table that belongs to a tenant."""
 
     tenant = models.ForeignKey("reviews.Tenant", on_delete=models.PROTECT, related_name="+", db_index=False)
 
-    objects: TenantManager[Self] = TenantManager()  # type: ignore[type-var, misc]
+    objects = TenantManager()
 
     class Meta:
         abstract = True

@@ -80,7 +80,7 @@ class Scope(models.TextChoices):
 
 
 class ApiKey(TenantModel):
-    """A key of an agent's process. Only its SHA-256 is kept; the prefix tells keys apart in lists and logs."""
+    """A key of an agent's process. Only its SHA-256 is kept; the prefix tells keys apart."""
 
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=12, unique=True)

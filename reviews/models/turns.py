@@ -215,7 +215,9 @@ class TurnPayload(TenantModel):
     critic = JsonText(null=True)
     activation = JsonText(null=True)
     attributes = JsonText(null=True)
-    runtime_event = JsonText(null=True, help_text="The FabricationDetectedEvent the runtime sent, as it came.")
+    runtime_event = JsonText(
+        null=True, help_text="The FabricationDetectedEvent the runtime sent, as it came."
+    )
     analysis_error = models.TextField(default="", blank=True)
     corrected_answer = models.TextField(default="", blank=True)
 

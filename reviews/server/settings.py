@@ -187,7 +187,11 @@ CELERY_TIMEZONE = "UTC"
 SWEEP_SECONDS = env.float("SWEEP_SECONDS", 5.0)
 ANALYSIS_LEASE_SECONDS = env.float("ANALYSIS_LEASE_SECONDS", 30.0)
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "reviews.tasks.sweep", "schedule": SWEEP_SECONDS, "options": {"expires": SWEEP_SECONDS}},
+    "sweep": {
+        "task": "reviews.tasks.sweep",
+        "schedule": SWEEP_SECONDS,
+        "options": {"expires": SWEEP_SECONDS},
+    },
 }
 
 # -- Logs: one JSON object a line, ids only, never payload text

@@ -136,7 +136,6 @@ class Supervisor:
         self._environment = dict(environment)
         self._out = out
         self._selector = selectors.DefaultSelector()
-        self._width = max(len("serve"), *(len(program.name) for program in programs))
         self._ready = False
         self._probe: socket.socket | None = None
         self._probe_due = 0.0
@@ -245,7 +244,7 @@ class Supervisor:
         if not isinstance(text, str):
             text = text.decode(errors="replace").rstrip("\r")
         try:
-            self._out.write(f"{name:<{self._width}} | {text}\n")
+            self._out.write(f"{name:<6} | {text}\n")
             self._out.flush()
         except (OSError, ValueError):
             # Nobody reads any more: the pipe or the terminal that this ran in is gone.

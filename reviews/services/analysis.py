@@ -1,7 +1,7 @@
 """Analysing pending turns: claim a batch, judge it outside any transaction, store what was found.
 
-The database is the truth: a claim is a token and a lease on the row, so a worker that dies loses its claim and
-another takes over; a worker that was only slow finds its token gone and stores nothing.
+The database is the truth: a claim is a token and a lease on the row, so a worker that dies loses its
+claim and another takes over; a worker that was only slow finds its token gone and stores nothing.
 """
 
 from __future__ import annotations
@@ -77,9 +77,7 @@ def analyse_pending(*, max_batches: int | None = None) -> Progress:
 def release_expired() -> int:
     """Give back the turns whose worker is gone; those out of attempts become failed. Returns how many."""
     now = timezone.now()
-    expired = Turn.objects.across_tenants().filter(
-        analysis_state=AnalysisState.CLAIMED, lease_until__lt=now
-    )
+    expired = Turn.objects.across_tenants().filter(analysis_state=AnalysisState.CLAIMED, lease_until__lt=now)
     with transaction.atomic():
         dead = list(expired.filter(attempts__gte=MAX_ATTEMPTS).values("id", "tenant_id", "occurred_at"))
         ids = [row["id"] for row in dead]
@@ -141,7 +139,9 @@ def _claim() -> _Batch:
 
 def _judge(batch: _Batch) -> None:
     payloads = TurnPayload.objects.across_tenants().in_bulk([turn.pk for turn in batch.turns])
-    policies = {tenant_id: current_policy(tenant=tenant_id) for tenant_id in {t.tenant_id for t in batch.turns}}
+    policies = {
+        tenant_id: current_policy(tenant=tenant_id) for tenant_id in {t.tenant_id for t in batch.turns}
+    }
     for turn in batch.turns:
         policy = policies[turn.tenant_id]
         try:
@@ -165,7 +165,9 @@ def _finish(batch: _Batch) -> None:
         ours = set(mine.values_list("id", flat=True))
         batch.judged = [entry for entry in batch.judged if entry[0].pk in ours]
         counts: dict[int, Counts] = {}
-        rows, findings, replaced = [], [], []
+        rows: list[tuple[Any, ...]] = []
+        findings: list[tuple[Any, ...]] = []
+        replaced: list[int] = []
         for turn, judgement, policy in batch.judged:
             tally = counts.setdefault(turn.tenant_id, Counter())
             if turn.analysed_at is not None:

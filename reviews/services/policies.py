@@ -45,7 +45,12 @@ def _settings_of(version_id: int) -> TenantSettings:
 
 
 def publish_settings(
-    *, tenant: Tenant, author: User | None, values: dict[str, Any], note: str = "", based_on: int | None = None
+    *,
+    tenant: Tenant,
+    author: User | None,
+    values: dict[str, Any],
+    note: str = "",
+    based_on: int | None = None,
 ) -> PolicyVersion:
     """Publish new settings as the next version; the version in force becomes superseded.
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
@@ -214,5 +213,3 @@ def finding_row(tenant_id: int, position: int, finding: Any) -> tuple[Any, ...]:
         encode_json(finding.grounded_sources),
         "",
     )
-
-

@@ -24,11 +24,29 @@ __all__ = ["ALDER"]
 ALDER = Script(
     slug="demo",
     name="Alder Travel",
-    identifier_keys=("pnr", "booking", "case", "voucher", "localizador", "buchungscode", "dossier", "reserva"),
+    identifier_keys=(
+        "pnr",
+        "booking",
+        "case",
+        "voucher",
+        "localizador",
+        "buchungscode",
+        "dossier",
+        "reserva",
+    ),
     tool_trigger_keywords={
         "send_email": ["email", "e-mail", "correo", "courriel", "mail"],
         "cancel_booking": ["cancel", "stornier", "annul"],
-        "change_booking": ["rebook", "change my", "umbuch", "cambia", "cambio", "mon vol", "alterar", "o voo"],
+        "change_booking": [
+            "rebook",
+            "change my",
+            "umbuch",
+            "cambia",
+            "cambio",
+            "mon vol",
+            "alterar",
+            "o voo",
+        ],
         "refund_payment": ["refund", "reembols", "erstatt", "rembours"],
         "add_baggage": ["bag", "maleta", "gepäck", "koffer", "valise", "mala"],
         "issue_voucher": ["voucher", "bono", "gutschein", "bon d'achat", "vale de"],
@@ -69,5 +87,5 @@ ALDER = Script(
         *portuguese.SCENARIOS,
         *hostile.SCENARIOS,
     ),
-    open_share=0.52,
+    open_share=0.5,
 )

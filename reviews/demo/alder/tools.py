@@ -5,7 +5,9 @@ from __future__ import annotations
 __all__ = ["AGENT_TOOLS", "MEMORY", "TOOLS"]
 
 TOOLS: dict[str, str] = {
-    "get_reservation_details": "Read one reservation by its six-character booking code: flights, travellers, fare.",
+    "get_reservation_details": (
+        "Read one reservation by its six-character booking code: flights, travellers, fare."
+    ),
     "search_flights": "Find flights with free seats between two airports on a day, with fares.",
     "flight_status": "Live departure, arrival, gate and delay reason of one flight.",
     "change_booking": "Move a reservation to another flight. Charges the fare difference.",
@@ -28,17 +30,40 @@ TOOLS: dict[str, str] = {
     "group_roster": "The travellers of a group booking with their ticket state.",
 }
 
-_SHARED = ("get_reservation_details", "flight_status", "lookup_policy", "send_email", "create_case", "get_case")
+_SHARED = (
+    "get_reservation_details",
+    "flight_status",
+    "lookup_policy",
+    "send_email",
+    "create_case",
+    "get_case",
+)
 
 AGENT_TOOLS: dict[str, tuple[str, ...]] = {
     "support-bot": (*_SHARED, "seat_map", "assign_seat", "add_baggage", "track_baggage", "update_traveller"),
-    "rebooking-bot": (*_SHARED, "search_flights", "quote_change", "change_booking", "cancel_booking", "find_hotel",
-                      "send_sms", "issue_voucher"),
+    "rebooking-bot": (
+        *_SHARED,
+        "search_flights",
+        "quote_change",
+        "change_booking",
+        "cancel_booking",
+        "find_hotel",
+        "send_sms",
+        "issue_voucher",
+    ),
     "refunds-bot": (*_SHARED, "get_payment", "refund_payment", "issue_voucher"),
     "groups-bot": (*_SHARED, "group_roster", "find_hotel", "search_flights", "update_traveller"),
     "es-bot": (*_SHARED, "change_booking", "quote_change", "refund_payment", "add_baggage", "track_baggage"),
-    "eu-bot": (*_SHARED, "change_booking", "quote_change", "refund_payment", "add_baggage", "track_baggage",
-               "issue_voucher", "cancel_booking"),
+    "eu-bot": (
+        *_SHARED,
+        "change_booking",
+        "quote_change",
+        "refund_payment",
+        "add_baggage",
+        "track_baggage",
+        "issue_voucher",
+        "cancel_booking",
+    ),
 }
 
 MEMORY: tuple[tuple[str, str, tuple[str, ...]], ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reviews.demo.model import DemoUser
-from reviews.demo.pipewright import billing, languages, operations, releases
+from reviews.demo.pipewright import billing, everyday, languages, operations, releases
 from reviews.demo.pipewright.tools import AGENT_TOOLS, MEMORY, TOOLS
 from reviews.demo.script import Script
 
@@ -12,7 +12,16 @@ __all__ = ["PIPEWRIGHT"]
 PIPEWRIGHT = Script(
     slug="pipewright",
     name="Pipewright Cloud",
-    identifier_keys=("invoice", "charge_id", "incident", "deploy", "build", "commit", "subscription", "digest"),
+    identifier_keys=(
+        "invoice",
+        "charge_id",
+        "incident",
+        "deploy",
+        "build",
+        "commit",
+        "subscription",
+        "digest",
+    ),
     tool_trigger_keywords={
         "restart_service": ["restart", "neustart", "reinici", "redémarr"],
         "trigger_deploy": ["deploy", "release"],
@@ -45,7 +54,8 @@ PIPEWRIGHT = Script(
         *billing.SCENARIOS,
         *operations.SCENARIOS,
         *releases.SCENARIOS,
+        *everyday.SCENARIOS,
         *languages.SCENARIOS,
     ),
-    open_share=0.33,
+    open_share=0.28,
 )

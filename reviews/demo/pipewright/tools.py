@@ -30,8 +30,15 @@ TOOLS: dict[str, str] = {
 _OPS = ("get_service_health", "query_metrics", "fetch_logs", "run_job", "job_status", "create_incident")
 
 AGENT_TOOLS: dict[str, tuple[str, ...]] = {
-    "billing-bot": ("get_customer", "list_invoices", "send_invoice", "apply_credit", "refund_charge",
-                    "update_subscription", "get_usage"),
+    "billing-bot": (
+        "get_customer",
+        "list_invoices",
+        "send_invoice",
+        "apply_credit",
+        "refund_charge",
+        "update_subscription",
+        "get_usage",
+    ),
     "ops-bot": (*_OPS, "restart_service", "post_status_update"),
     "deploy-bot": ("get_build", "trigger_deploy", "rollback_deploy", "get_service_health", "job_status"),
     "docs-bot": ("search_docs", "rotate_key"),

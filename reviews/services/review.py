@@ -1,0 +1,435 @@
+"""A reviewer's decisions: label a claim, decide a turn, note, correct, assign, and undo any of these.
+
+Every decision names the version of the turn it saw. The turn's version is compared and set in one statement,
+so of two reviewers who decide at the same moment one wins and the other is told who did what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from reviews.models import Finding, Membership, ReviewDecision, Tenant, Turn, TurnPayload, User
+from reviews.models.decisions import DecisionAction
+from reviews.models.tenants import Role
+from reviews.models.turns import AnalysisState, Label, ReviewState
+from reviews.services import audit
+from reviews.services.counting import add_counts, label_counts
+from reviews.services.errors import ConflictError, InvalidError, NotFoundError
+
+MAX_NOTE_LENGTH = 10_000
+MAX_ANSWER_LENGTH = 200_000
+#: A page left open over lunch says nothing about how long a decision took.
+MAX_SPENT_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What a decision led to: the turn's new version and state, and the decision's own id."""
+
+    decision_id: int
+    turn_id: int
+    version: int
+    review_state: str
+
+
+def label_finding(
+    *,
+    tenant: Tenant,
+    actor: User,
+    turn_id: int,
+    position: int,
+    label: str,
+    seen_version: int,
+    spent_seconds: float | None = None,
+    at: datetime | None = None,
+) -> Decided:
+    """Say of one finding whether it is fabricated. The turn is decided once all its findings are labelled.
+
+    Raises:
+        NotFoundError: no such turn or finding here.
+        InvalidError: no such label, or the turn is not analysed yet.
+        ConflictError: the turn has changed since ``seen_version``.
+    """
+    _known(label)
+    with transaction.atomic():
+        turn, findings = _load(tenant, turn_id)
+        finding = next((f for f in findings if f.position == position), None)
+        if finding is None:
+            raise NotFoundError("There is no such finding.")
+        return _label(
+            turn=turn,
+            actor=actor,
+            findings=findings,
+            changed=[finding],
+            label=label,
+            action=DecisionAction.LABEL,
+            target=finding,
+            seen_version=seen_version,
+            spent_seconds=spent_seconds,
+            at=at,
+        )
+
+
+def decide_turn(
+    *,
+    tenant: Tenant,
+    actor: User,
+    turn_id: int,
+    label: str,
+    seen_version: int,
+    spent_seconds: float | None = None,
+    at: datetime | None = None,
+) -> Decided:
+    """Say the same of every finding of a turn at once; of a turn without findings, say it of the whole.
+
+    Raises as ``label_finding``.
+    """
+    _known(label)
+    with transaction.atomic():
+        turn, findings = _load(tenant, turn_id)
+        return _label(
+            turn=turn,
+            actor=actor,
+            findings=findings,
+            changed=findings,
+            label=label,
+            action=DecisionAction.DECIDE,
+            target=None,
+            seen_version=seen_version,
+            spent_seconds=spent_seconds,
+            at=at,
+        )
+
+
+def add_note(
+    *, tenant: Tenant, actor: User, turn_id: int, text: str, seen_version: int, at: datetime | None = None
+) -> Decided:
+    """Leave a note on a turn for whoever looks at it next."""
+    text = _text(text, "note", MAX_NOTE_LENGTH)
+    with transaction.atomic():
+        turn, _ = _load(tenant, turn_id, with_findings=False)
+        _advance(turn, seen_version, {})
+        return _record(turn, actor, DecisionAction.NOTE, text=text, at=at)
+
+
+def correct_answer(
+    *, tenant: Tenant, actor: User, turn_id: int, text: str, seen_version: int, at: datetime | None = None
+) -> Decided:
+    """Write down what the agent should have answered; an empty text takes the correction away."""
+    text = text.strip()
+    if len(text) > MAX_ANSWER_LENGTH:
+        raise InvalidError(
+            "The answer is too long.", fields={"text": f"At most {MAX_ANSWER_LENGTH} characters."}
+        )
+    with transaction.atomic():
+        turn, _ = _load(tenant, turn_id, with_findings=False)
+        _advance(turn, seen_version, {})
+        payload = TurnPayload.objects.for_tenant(tenant).only("corrected_answer").get(turn_id=turn.pk)
+        before = {"corrected_answer": payload.corrected_answer}
+        payload.corrected_answer = text
+        payload.save(update_fields=["corrected_answer"])
+        return _record(turn, actor, DecisionAction.CORRECT, text=text, before=before, at=at)
+
+
+def assign_turn(
+    *,
+    tenant: Tenant,
+    actor: User,
+    turn_id: int,
+    assignee_id: int | None,
+    seen_version: int,
+    at: datetime | None = None,
+) -> Decided:
+    """Give a turn to a member who may review, or (None) to nobody."""
+    with transaction.atomic():
+        turn, _ = _load(tenant, turn_id, with_findings=False)
+        name = ""
+        if assignee_id is not None:
+            member = (
+                Membership.objects.for_tenant(tenant)
+                .filter(user_id=assignee_id)
+                .select_related("user")
+                .first()
+            )
+            if member is None or not member.may(Role.REVIEWER):
+                raise InvalidError(
+                    "A turn can only be assigned to a reviewer of this tenant.",
+                    fields={"assignee": "Not a reviewer here."},
+                )
+            name = member.user.username
+        before = {"assignee_id": turn.assignee_id}
+        _advance(turn, seen_version, {"assignee_id": assignee_id})
+        return _record(
+            turn,
+            actor,
+            DecisionAction.ASSIGN,
+            value=name,
+            before=before,
+            after={"assignee_id": assignee_id},
+            at=at,
+        )
+
+
+def undo_decision(*, tenant: Tenant, actor: User, decision_id: int) -> Decided:
+    """Put back what one decision changed. Other decisions on the turn stand.
+
+    A reviewer undoes their own decisions; a manager those of others too.
+
+    Raises:
+        NotFoundError: no such decision here.
+        ConflictError: it was undone already, or what it changed has been changed again since.
+    """
+    with transaction.atomic():
+        decision = (
+            ReviewDecision.objects.for_tenant(tenant).select_related("actor").filter(pk=decision_id).first()
+        )
+        if decision is None or decision.action == DecisionAction.UNDO:
+            raise NotFoundError("There is no such decision.")
+        if decision.actor_id != actor.pk and not _may_undo_others(tenant, actor):
+            raise InvalidError("Only a manager may undo another person's decision.", fields={})
+        turn, findings = _load(tenant, decision.turn_id)
+        if ReviewDecision.objects.for_tenant(tenant).filter(undoes=decision).exists():
+            raise ConflictError("This decision has been undone already.", turn_id=turn.pk)
+        before = decision.before or {}
+        changes = _undo_labels(turn, decision, findings, before) if before.get("findings") else []
+        values = _state_of(findings) if changes else _undo_values(turn, decision, before)
+        if values.get("review_state", ReviewState.DECIDED) != ReviewState.DECIDED:
+            values.update(decided_by_id=None, decided_at=None)
+        _advance(turn, turn.version, values)
+        day = decision.created_at.astimezone(UTC).date()
+        add_counts(tenant_id=tenant.pk, counts=label_counts(day=day, changes=changes))
+        return _record(
+            turn,
+            actor,
+            DecisionAction.UNDO,
+            value=f"{decision.action} {decision.value}".strip(),
+            undoes=decision,
+        )
+
+
+def last_undoable(*, tenant: Tenant, actor: User) -> ReviewDecision | None:
+    """The actor's latest decision that stands. One query."""
+    return (
+        ReviewDecision.objects.for_tenant(tenant)
+        .filter(actor=actor, undone_by__isnull=True)
+        .exclude(action=DecisionAction.UNDO)
+        .select_related("turn", "finding")
+        .order_by("-created_at", "-id")
+        .first()
+    )
+
+
+# -- Inside a transaction
+
+
+def _load(tenant: Tenant, turn_id: int, *, with_findings: bool = True) -> tuple[Turn, list[Finding]]:
+    turn = Turn.objects.for_tenant(tenant).filter(pk=turn_id).first()
+    if turn is None:
+        raise NotFoundError("There is no such turn.")
+    if turn.analysis_state not in (AnalysisState.DONE, AnalysisState.FAILED):
+        raise InvalidError("This turn is still waiting for analysis.", fields={})
+    turn.tenant = tenant
+    # The turn was scoped to the tenant; its findings follow from it.
+    return turn, list(turn.findings.all()) if with_findings else []
+
+
+def _label(
+    *,
+    turn: Turn,
+    actor: User,
+    findings: Sequence[Finding],
+    changed: Sequence[Finding],
+    label: str,
+    action: DecisionAction,
+    target: Finding | None,
+    seen_version: int,
+    spent_seconds: float | None,
+    at: datetime | None,
+) -> Decided:
+    now = at or timezone.now()
+    before: dict[str, Any] = {
+        "findings": [
+            [f.position, f.label, f.labelled_by_id, f.labelled_at.isoformat() if f.labelled_at else None]
+            for f in changed
+        ],
+        "verdict": turn.verdict,
+        "review_state": turn.review_state,
+    }
+    changes = [(f.kind, f.label, label) for f in changed]
+    for finding in changed:
+        finding.label, finding.labelled_by_id, finding.labelled_at = label, actor.pk, now
+    values: dict[str, Any]
+    values = _state_of(findings) if findings else {"verdict": label, "review_state": ReviewState.DECIDED}
+    if values["review_state"] == ReviewState.DECIDED:
+        values.update(decided_by_id=actor.pk, decided_at=now)
+    _advance(turn, seen_version, values)
+    if changed:
+        Finding.objects.across_tenants().filter(pk__in=[f.pk for f in changed]).update(
+            label=label, labelled_by=actor, labelled_at=now
+        )
+        add_counts(
+            tenant_id=turn.tenant_id,
+            counts=label_counts(day=now.astimezone(UTC).date(), changes=changes),
+        )
+    return _record(
+        turn, actor, action, value=label, finding=target, before=before, spent_seconds=spent_seconds, at=now
+    )
+
+
+def _state_of(findings: Iterable[Finding]) -> dict[str, Any]:
+    """State and verdict that follow from the labels: fabricated outweighs unsure, unsure a false alarm."""
+    labels = {f.label for f in findings}
+    if not labels:
+        return {"verdict": "", "review_state": ReviewState.NONE}
+    if "" in labels:
+        return {"verdict": "", "review_state": ReviewState.OPEN}
+    verdict = next(v for v in (Label.FABRICATED, Label.UNSURE, Label.FALSE_ALARM) if v in labels)
+    return {"verdict": verdict, "review_state": ReviewState.DECIDED}
+
+
+def _advance(turn: Turn, seen_version: int, values: dict[str, Any]) -> None:
+    """Compare and set: the turn moves from the seen version to the next, or somebody else was quicker."""
+    won = (
+        Turn.objects.across_tenants()
+        .filter(pk=turn.pk, version=seen_version)
+        .update(version=F("version") + 1, **values)
+    )
+    if not won:
+        raise _conflict(turn)
+    turn.version = seen_version + 1
+    for name, value in values.items():
+        setattr(turn, name, value)
+
+
+def _conflict(turn: Turn) -> ConflictError:
+    last = turn.decisions.select_related("actor").order_by("-version").first()
+    if last is None:
+        return ConflictError("This turn has changed since you opened it.", turn_id=turn.pk)
+    what = last.get_action_display()
+    if last.value and last.action in (DecisionAction.LABEL, DecisionAction.DECIDE):
+        what += f" as {Label(last.value).label.lower()}"
+    return ConflictError(
+        f"{last.actor.display_name} {what} while you were looking. Your decision was not saved.",
+        turn_id=turn.pk,
+        actor=last.actor.username,
+    )
+
+
+def _record(
+    turn: Turn,
+    actor: User,
+    action: DecisionAction,
+    *,
+    value: str = "",
+    text: str = "",
+    finding: Finding | None = None,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+    spent_seconds: float | None = None,
+    undoes: ReviewDecision | None = None,
+    at: datetime | None = None,
+) -> Decided:
+    at = at or timezone.now()
+    decision = ReviewDecision(
+        tenant_id=turn.tenant_id,
+        turn=turn,
+        finding=finding,
+        actor=actor,
+        action=action,
+        value=value,
+        text=text,
+        before=before,
+        version=turn.version,
+        spent_seconds=None if spent_seconds is None else min(max(spent_seconds, 0.0), MAX_SPENT_SECONDS),
+        undoes=undoes,
+        created_at=at,
+    )
+    decision.save(force_insert=True)
+    data: dict[str, Any] = {"external_id": turn.external_id, "value": value, "version": turn.version}
+    if finding is not None:
+        data["finding"] = {
+            "position": finding.position,
+            "kind": finding.kind,
+            "identifier": finding.identifier[:200],
+        }
+    if text:
+        data["text"] = text[:2000]
+    if after:
+        data["after"] = after
+    audit.record_event(
+        tenant=turn.tenant,
+        actor=actor,
+        action=f"turn.{action}",
+        object_type="turn",
+        object_id=turn.pk,
+        data=data,
+        at=at,
+    )
+    return Decided(decision.pk, turn.pk, turn.version, turn.review_state)
+
+
+def _undo_labels(
+    turn: Turn, decision: ReviewDecision, findings: Sequence[Finding], before: dict[str, Any]
+) -> list[tuple[str, str, str]]:
+    by_position = {f.position: f for f in findings}
+    changes = []
+    for position, label, by, at in before["findings"]:
+        finding = by_position.get(position)
+        if finding is None or finding.labelled_at != decision.created_at or finding.label != decision.value:
+            raise ConflictError("What this decision changed has been changed again since.", turn_id=turn.pk)
+        changes.append((finding.kind, finding.label, label))
+        finding.label, finding.labelled_by_id = label, by
+        finding.labelled_at = parse_datetime(at) if at else None
+    restored = [f for f in findings if f.position in {entry[0] for entry in before["findings"]}]
+    Finding.objects.across_tenants().bulk_update(restored, ["label", "labelled_by", "labelled_at"])
+    return changes
+
+
+def _undo_values(turn: Turn, decision: ReviewDecision, before: dict[str, Any]) -> dict[str, Any]:
+    """What of the turn itself the undo puts back, with a check that it is still as the decision left it."""
+    changed_again = ConflictError("What this decision changed has been changed again since.", turn_id=turn.pk)
+    if decision.action == DecisionAction.ASSIGN:
+        newer = turn.decisions.filter(action=DecisionAction.ASSIGN, version__gt=decision.version)
+        if newer.filter(undone_by__isnull=True).exists():
+            raise changed_again
+        return {"assignee_id": before.get("assignee_id")}
+    if decision.action == DecisionAction.CORRECT:
+        payload = TurnPayload.objects.across_tenants().only("corrected_answer").get(turn_id=turn.pk)
+        if payload.corrected_answer != decision.text:
+            raise changed_again
+        payload.corrected_answer = before.get("corrected_answer", "")
+        payload.save(update_fields=["corrected_answer"])
+    elif decision.action == DecisionAction.DECIDE:
+        if turn.decided_at != decision.created_at:
+            raise changed_again
+        return {"verdict": before["verdict"], "review_state": before["review_state"]}
+    return {}
+
+
+def _may_undo_others(tenant: Tenant, actor: User) -> bool:
+    member = Membership.objects.for_tenant(tenant).filter(user=actor).first()
+    return member is not None and member.may(Role.MANAGER)
+
+
+def _known(label: str) -> None:
+    if label not in Label.values:
+        raise InvalidError(
+            "There is no such label.", fields={"label": f"Must be one of {', '.join(Label.values)}."}
+        )
+
+
+def _text(text: str, field: str, most: int) -> str:
+    text = text.strip()
+    if not text:
+        raise InvalidError(f"The {field} is empty.", fields={"text": "Write something first."})
+    if len(text) > most:
+        raise InvalidError(f"The {field} is too long.", fields={"text": f"At most {most} characters."})
+    return text
