@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
 from reviews.formats.record import ToolCall, TurnRecord
+from reviews.formats.symfonic_event import EventFinding, FabricationEvent
 from reviews.models import Membership, Tenant, Turn, User
 from reviews.models.tenants import Role
 from reviews.models.turns import Source
@@ -19,6 +21,8 @@ CLAIM = "I sent the invoice. The task_id=job-4711 is queued as 6f9619ff-8b86-401
 
 def make_tenant(slug: str = "acme", **settings: Any) -> Tenant:
     """A tenant with a published policy; keyword arguments are settings."""
+    # A rolled-back test leaves its version's id to the next one on SQLite, and the cache goes by id.
+    policies._settings_of.cache_clear()
     tenant = Tenant.objects.create(slug=slug, name=slug.capitalize())
     policies.publish_settings(tenant=tenant, author=None, values=settings)
     return tenant
@@ -50,3 +54,18 @@ def make_turn(tenant: Tenant, draft: str = CLAIM, *, analysed: bool = True, **fi
 
 def call(name: str, result: Any = None, **fields: Any) -> ToolCall:
     return ToolCall(name=name, result=result, **fields)
+
+
+def make_event(run_id: str = "", findings: Sequence[dict[str, Any]] = (), **fields: Any) -> FabricationEvent:
+    """What a runtime reports of one draft; ``findings`` need an identifier, a kind and what differs."""
+    found = [EventFinding(**{"severity": "high", "confidence": 0.9, **finding}) for finding in findings]
+    fields.setdefault("mode", "observe")
+    fields.setdefault("action_taken", "observed" if found else "none")
+    fields.setdefault("original_draft_preview", CLAIM)
+    return FabricationEvent(
+        run_id=run_id or f"run-{next(_numbers)}",
+        findings=found,
+        refuse_threshold=0.8,
+        max_finding_confidence=max((f.confidence for f in found), default=0.0),
+        **fields,
+    )

@@ -1,7 +1,21 @@
 """URLs of the API."""
 
-from django.urls import URLPattern
+from django.urls import path, re_path
+
+from reviews.api.base import UnknownPath
+from reviews.api.check import Check
+from reviews.api.events import FabricationEvents
+from reviews.api.policy import CurrentPolicy
+from reviews.api.turns import TurnDetail, TurnLookup, Turns
 
 app_name = "api"
 
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("turns", Turns.as_view(), name="turns"),
+    path("turns/lookup", TurnLookup.as_view(), name="turn-lookup"),
+    re_path(r"^turns/(?P<turn_id>[0-9]{1,18})$", TurnDetail.as_view(), name="turn"),
+    path("check", Check.as_view(), name="check"),
+    path("events/fabrication", FabricationEvents.as_view(), name="fabrication-events"),
+    path("policy", CurrentPolicy.as_view(), name="policy"),
+    re_path(r"", UnknownPath.as_view(), name="unknown-path"),
+]

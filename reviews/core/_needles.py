@@ -114,7 +114,10 @@ def _by_automaton(needles: list[str], texts: list[bytes]) -> set[str] | None:
         automaton.Add(needle.encode())
     for text in texts:
         automaton.Add(text[-_TAIL:])
-    automaton.Compile()
+    try:
+        automaton.Compile()
+    except re2.error:
+        return None
     found: set[str] = set()
     for tail, text in enumerate(texts, start=len(needles)):
         matched: list[int] = automaton.Match(text)

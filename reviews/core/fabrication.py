@@ -123,7 +123,7 @@ def _key_set_of(keys: tuple[str, ...]) -> _scan.KeySet:
 
 def _key_set(identifier_keys: Iterable[str] | None) -> _scan.KeySet:
     """The built-in keys plus a tenant's; what is not a string is skipped."""
-    if not identifier_keys:
+    if identifier_keys is None:
         return _key_set_of(())
     try:
         return _key_set_of(tuple(key.lower() for key in identifier_keys if isinstance(key, str)))

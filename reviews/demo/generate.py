@@ -16,7 +16,7 @@ from reviews.formats.record import CriticRecord, IntentRecord, ToolCall, ToolInf
 __all__ = ["build_tenant"]
 
 _DAYS = 14
-_HOURS = (1, 1, 1, 1, 1, 2, 5, 9, 16, 22, 24, 22, 17, 18, 22, 21, 18, 14, 9, 7, 5, 4, 2, 1)
+_HOURS = (0.3, 0.2, 0.1, 0.1, 0.2, 0.8, 3, 9, 16, 22, 24, 22, 17, 18, 22, 21, 18, 14, 9, 7, 5, 4, 2, 1)
 _WEEKEND = 0.22
 
 
@@ -54,11 +54,12 @@ def _conversation(
     slots = Slots(rng, at, scenario.language)
     name = hashlib.blake2s(f"{script.slug}/{number}/{rng.random()}".encode(), digest_size=6).hexdigest()
     channel = rng.choice(script.channels)
+    known = rng.sample(script.memory_notes, k=rng.randint(1, 2)) if rng.random() < 0.45 else []
     earlier: list[ToolCall] = []
     out: list[DemoTurn] = []
     for position, turn in enumerate(scenario.turns, start=1):
         calls = [_call(call, slots, rng) for call in turn.calls]
-        context = slots.text("\n\n".join(part for part in (scenario.context, turn.context) if part))
+        context = slots.text("\n\n".join(part for part in (*known, scenario.context, turn.context) if part))
         user = slots.text(turn.user)
         draft = slots.text(turn.draft)
         fix = slots.text(turn.fix)

@@ -32,6 +32,13 @@ _NOTES: dict[Label, tuple[str, ...]] = {
     ),
 }
 
+_SECOND = (
+    "Second look: agreed.",
+    "Had another look because of the amount. Same result.",
+    "Went through it again for the calibration sample.",
+    "Agreed, and told the team that owns the agent.",
+)
+
 
 def add_reviews(
     turns: tuple[DemoTurn, ...],
@@ -57,12 +64,12 @@ def add_reviews(
         if rng.random() >= likely:
             continue
         first, second = _two(people, weights, rng)
-        review = _review(turn, first, now=now, rng=rng, texts=texts)
+        review = _review(turn, first, now=now, rng=rng, own=texts[turn.record.external_id])
         if review is None:
             continue
         reviews = [review]
         if rng.random() < 0.14:
-            again = _review(turn, second, now=now, rng=rng, texts=texts, after=review.seconds_after)
+            again = _review(turn, second, now=now, rng=rng, after=review.seconds_after)
             if again is not None:
                 reviews.append(again)
         chosen[turn.record.external_id] = tuple(reviews)
@@ -84,20 +91,23 @@ def _review(
     *,
     now: datetime,
     rng: random.Random,
-    texts: dict[str, tuple[str, str]],
+    own: tuple[str, str] = ("", ""),
     after: float = 0.0,
 ) -> DemoReview | None:
-    """A decision at a working hour, or None when it would still lie ahead of now."""
+    """A decision at a working hour, or None when it would still lie ahead of now.
+
+    ``own`` is the note and the corrected answer the scenario has for it; a second look brings neither.
+    """
     occurred = turn.record.occurred_at or now
     at = _working(occurred + timedelta(seconds=after + rng.lognormvariate(8.4, 1.1) + 90), rng)
     if at >= now:
         return None
     labels: dict[str, Label] = {key: _said(label, rng) for key, label in turn.truth.items()}
     length = len(turn.record.draft)
-    note, fix = texts[turn.record.external_id]
+    note, fix = own
     said = note if note and rng.random() < 0.8 else ""
     if not said and rng.random() < 0.22:
-        said = rng.choice(_NOTES[next(iter(labels.values()))])
+        said = rng.choice(_SECOND if after else _NOTES[next(iter(labels.values()))])
     return DemoReview(
         username=username,
         seconds_after=round((at - occurred).total_seconds(), 1),

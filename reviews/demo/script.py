@@ -83,6 +83,7 @@ class Script:
     tools: dict[str, str]
     agent_tools: dict[str, tuple[str, ...]]
     memory_nodes: tuple[tuple[str, str, tuple[str, ...]], ...]
+    memory_notes: tuple[str, ...]
     channels: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
     open_share: float = 0.4
@@ -130,7 +131,8 @@ def fold(text: str) -> str:
         if ends_hard:
             line = line[:-1].rstrip(" ")
         if not line:
-            out.append("\n" if out and out[-1] == "\n" else "\n\n")
+            if out and out[-1] != "\n\n":
+                out.append("\n" if out[-1] == "\n" else "\n\n")
             hard = True
             continue
         if not hard:

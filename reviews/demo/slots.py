@@ -110,12 +110,17 @@ class Slots:
         digits[1 + self._rng.randrange(size - 1)] = self._rng.choice("abcdef")
         return "".join(digits)
 
+    def _later(self, tag: str) -> int:
+        return self._rng.randint(1, 4) if tag == "soon" else self._rng.randint(7, 58)
+
     def _date(self, kind: str, tag: str) -> str:
         side = "past" if kind in _EARLIER else "d"
         key = ("offset-" + side, tag)
         if key not in self._values:
-            self._values[key] = -self._rng.randint(3, 34) if side == "past" else self._rng.randint(4, 58)
+            self._values[key] = -self._rng.randint(3, 34) if side == "past" else self._later(tag)
         day = self._at + timedelta(days=self._values[key])
+        if day.weekday() >= 5:
+            day += timedelta(days=2 if side == "d" else -2)
         if kind.startswith("iso"):
             return day.date().isoformat()
         return words.written_date(day, self._language)
@@ -142,6 +147,7 @@ _MAKERS: dict[str, Callable[[random.Random], Any]] = {
     "seat": lambda r: f"{r.randint(4, 31)}{r.choice('ABCDEF')}",
     "gate": lambda r: f"{r.choice('BCDK')}{r.randint(3, 44)}",
     "hm": lambda r: f"{r.randint(6, 21):02d}:{r.choice((0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55)):02d}",
+    "office": lambda r: f"{r.randint(9, 17):02d}:{r.choice((0, 10, 20, 30, 40, 50)):02d}",
     "amt": lambda r: round(r.randint(19, 480) + r.choice((0.0, 0.5, 0.9, 0.95, 0.2, 0.4)), 2),
     "small": lambda r: round(r.randint(9, 48) + r.choice((0.0, 0.5, 0.9)), 2),
     "big": lambda r: round(r.randint(510, 1290) + r.choice((0.0, 0.4, 0.8)), 2),

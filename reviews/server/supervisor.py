@@ -30,9 +30,11 @@ LONGEST_WAIT = 30.0
 RECOVERED_AFTER = 60.0
 #: Seconds that children get between SIGTERM and SIGKILL.
 STOP_SECONDS = 10.0
-#: Seconds the web server gets to answer one health question, and between two questions.
+#: Seconds the web server gets to answer one health question; between two questions without an answer; and
+#: before the next question when the answer was an error.
 PROBE_SECONDS = 30.0
 PROBE_WAIT = 0.25
+UNWELL_WAIT = 2.0
 #: A web server that crashes this often before it ever answered will not come up by itself.
 HOPELESS_CRASHES = 3
 #: A line of output longer than this is cut in pieces.
@@ -290,7 +292,7 @@ class Supervisor:
         else:
             if status:
                 self._say("serve", f"web does not answer well yet (status {status.decode(errors='replace')})")
-            self._probe_due = time.monotonic() + (1.0 if status else PROBE_WAIT)
+            self._probe_due = time.monotonic() + (UNWELL_WAIT if status else PROBE_WAIT)
 
     def _forget_probe(self) -> None:
         if self._probe is not None:

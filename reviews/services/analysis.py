@@ -21,9 +21,9 @@ from django.utils import timezone
 from reviews.formats.record import CriticRecord, IntentRecord, ToolCall, ToolInfo, TurnRecord
 from reviews.models import Finding, Turn, TurnPayload
 from reviews.models.bulk import insert_rows, on_postgresql, update_rows
-from reviews.models.turns import AnalysisState
+from reviews.models.turns import AnalysisState, ReviewState
 from reviews.services.counting import Counts, add_counts, turn_names
-from reviews.services.judge import Judgement, judge
+from reviews.services.judge import Judgement, judge, with_runtime
 from reviews.services.policies import Policy, current_policy
 from reviews.services.rows import FINDING_COLUMNS, JUDGED_COLUMNS, finding_row, judged_values, kinds_of
 
@@ -79,7 +79,11 @@ def release_expired() -> int:
     now = timezone.now()
     expired = Turn.objects.across_tenants().filter(analysis_state=AnalysisState.CLAIMED, lease_until__lt=now)
     with transaction.atomic():
-        dead = list(expired.filter(attempts__gte=MAX_ATTEMPTS).values("id", "tenant_id", "occurred_at"))
+        spent = expired.filter(attempts__gte=MAX_ATTEMPTS)
+        if on_postgresql():
+            # A slow worker may be storing its batch just now, or another sweep be here: theirs are left out.
+            spent = spent.select_for_update(skip_locked=True, of=("self",))
+        dead = list(spent.values("id", "tenant_id", "occurred_at"))
         ids = [row["id"] for row in dead]
         buried = expired.filter(id__in=ids).update(
             analysis_state=AnalysisState.FAILED, claim="", lease_until=None
@@ -97,10 +101,14 @@ def release_expired() -> int:
 
 
 def retry_failed(*, tenant_id: int, turn_ids: list[int]) -> int:
-    """Put failed turns back in line with a fresh count of attempts. Returns how many."""
+    """Put failed turns back in line with a fresh count of attempts. Returns how many.
+
+    A turn that a reviewer has decided as it is stays decided.
+    """
     return (
         Turn.objects.for_tenant(tenant_id)
         .filter(id__in=turn_ids, analysis_state=AnalysisState.FAILED)
+        .exclude(review_state=ReviewState.DECIDED)
         .update(analysis_state=AnalysisState.PENDING, attempts=0)
     )
 
@@ -145,7 +153,9 @@ def _judge(batch: _Batch) -> None:
     for turn in batch.turns:
         policy = policies[turn.tenant_id]
         try:
-            judgement = judge(stored_record(turn, payloads[turn.pk]), policy.settings)
+            payload = payloads[turn.pk]
+            judgement = judge(stored_record(turn, payload), policy.settings)
+            judgement = with_runtime(judgement, payload.runtime_event)
         except Exception as error:
             # Whatever is wrong with one turn must not hold up the others; it is kept, counted and shown.
             logger.exception("analysis failed", extra={"turn": turn.pk, "tenant": turn.tenant_id})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import date
+from datetime import UTC, date, datetime
+from typing import NamedTuple
 
 from reviews.models import DailyCount
 from reviews.models.bulk import upsert_counts
@@ -33,12 +34,22 @@ def add_counts(*, tenant_id: int, counts: Mapping[tuple[date, str], int]) -> Non
         upsert_counts(DailyCount, rows)
 
 
-def label_counts(*, day: date, changes: Iterable[tuple[str, str, str]]) -> Counts:
-    """Counters for findings whose label changed: (kind, label before, label after) each, "" for none."""
+class LabelChange(NamedTuple):
+    """A finding of this kind had one label and has another; "" and no time for none."""
+
+    kind: str
+    before: str
+    before_at: datetime | None
+    after: str
+    after_at: datetime | None
+
+
+def label_counts(changes: Iterable[LabelChange]) -> Counts:
+    """Counters for changed labels. Each label counts on the day it was given, so none falls below zero."""
     counts: Counts = Counter()
-    for kind, before, after in changes:
-        if before:
-            counts[day, f"label:{kind}:{before}"] -= 1
-        if after:
-            counts[day, f"label:{kind}:{after}"] += 1
+    for change in changes:
+        if change.before_at is not None:
+            counts[change.before_at.astimezone(UTC).date(), f"label:{change.kind}:{change.before}"] -= 1
+        if change.after_at is not None:
+            counts[change.after_at.astimezone(UTC).date(), f"label:{change.kind}:{change.after}"] += 1
     return counts

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -26,6 +27,8 @@ from reviews.services.rows import (
     prepare,
 )
 
+T = TypeVar("T")
+
 #: How often an insert is tried again when another process took one of its external ids in between. Each
 #: try sees what the last one collided with, so one more is enough unless ids keep racing.
 INSERT_TRIES = 5
@@ -40,11 +43,15 @@ class Status(StrEnum):
 
 
 class Accepted(NamedTuple):
-    """Answer for one turn; ``turn_id`` is the stored turn's id, also for duplicates and conflicts."""
+    """Answer for one turn; ``turn_id`` is the stored turn's id, also for duplicates and conflicts.
+
+    ``analysed`` tells of a turn accepted just now whether it was stored with its findings.
+    """
 
     status: Status
     external_id: str
     turn_id: int
+    analysed: bool = False
 
 
 class Checked(NamedTuple):
@@ -88,10 +95,15 @@ def check_turn(*, tenant: Tenant, record: TurnRecord) -> Checked:
 
 def store_prepared(*, tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
     """Insert prepared turns in one transaction, leaving out what is there already."""
+    return until_stored(lambda: _store(tenant, prepared))
+
+
+def until_stored(work: Callable[[], T]) -> T:
+    """Run ``work`` in a transaction, again when another process was quicker with one of its external ids."""
     for attempt in range(INSERT_TRIES):
         try:
             with transaction.atomic():
-                return _store(tenant, prepared)
+                return work()
         except IntegrityError:
             # PostgreSQL only: another process committed one of these external ids after we looked.
             if attempt == INSERT_TRIES - 1:
@@ -114,15 +126,16 @@ def _store(tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
             fresh.setdefault(p.external_id, p)
     ids = dict(zip(fresh, reserve_ids(Turn, len(fresh)) if fresh else (), strict=True))
     if fresh:
-        _insert(tenant, [(ids[external_id], p) for external_id, p in fresh.items()])
+        insert_turns(tenant, [(ids[external_id], p) for external_id, p in fresh.items()])
     answers = []
     for p in prepared:
+        analysed = False
         if p.external_id in known:
             digest, turn_id, source = known[p.external_id]
             if digest == p.content_hash:
                 status = Status.DUPLICATE
             elif source == Source.EVENT:
-                _complete(turn_id, p)
+                _complete(tenant, turn_id, p)
                 known[p.external_id] = (p.content_hash, turn_id, Source.TURN.value)
                 status = Status.ACCEPTED
             else:
@@ -130,20 +143,29 @@ def _store(tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
         else:
             turn_id = ids[p.external_id]
             status = Status.ACCEPTED
+            analysed = bool(p.counters)
             # A second one in this batch is a duplicate or a conflict, never a completion.
             known[p.external_id] = (p.content_hash, turn_id, Source.TURN.value)
-        answers.append(Accepted(status, p.external_id, turn_id))
+        answers.append(Accepted(status, p.external_id, turn_id, analysed))
     return answers
 
 
-def _insert(tenant: Tenant, turns: list[tuple[int, PreparedTurn]]) -> None:
+def insert_turns(
+    tenant: Tenant,
+    turns: list[tuple[int, PreparedTurn]],
+    counts: Mapping[tuple[date, str], int] | None = None,
+) -> None:
+    """Insert turns under ids of their own; ``counts`` are added in the same go as theirs."""
+    # All writers take the unique index in the same order, so two overlapping batches never deadlock.
+    turns = sorted(turns, key=lambda turn: turn[1].external_id)
     insert_rows(Turn, TURN_COLUMNS, [(turn_id, *p.turn) for turn_id, p in turns])
     insert_rows(TurnPayload, PAYLOAD_COLUMNS, [(turn_id, *p.payload) for turn_id, p in turns])
     findings = [(turn_id, *row) for turn_id, p in turns for row in p.findings]
     if findings:
         insert_rows(Finding, FINDING_COLUMNS, findings)
-    counts: Counts = Counter((p.day, name) for _, p in turns for name in p.counters)
-    add_counts(tenant_id=tenant.pk, counts=counts)
+    tally: Counts = Counter((p.day, name) for _, p in turns for name in p.counters)
+    tally.update(counts or {})
+    add_counts(tenant_id=tenant.pk, counts=tally)
     remember_agents(tenant=tenant, names={p.agent for _, p in turns if p.agent})
 
 
@@ -158,13 +180,15 @@ def remember_agents(*, tenant: Tenant, names: set[str]) -> None:
         )
 
 
-def _complete(turn_id: int, p: PreparedTurn) -> None:
+def _complete(tenant: Tenant, turn_id: int, p: PreparedTurn) -> None:
     """Fill in a turn that was known only from a runtime's event, and have it analysed.
 
     A turn that a reviewer has decided already keeps its findings: the text is filled in, no more.
     """
     values = dict(zip(TURN_COLUMNS[1:], p.turn, strict=True))
-    turn = Turn.objects.across_tenants().select_for_update().get(pk=turn_id)
+    turn = Turn.objects.for_tenant(tenant).select_for_update().get(pk=turn_id)
+    if turn.source != Source.EVENT:
+        raise IntegrityError("Another process has filled in this turn; compare with what it stored.")
     for name in ("conversation_id", "agent", "model"):
         setattr(turn, name, values[name])
     turn.content_hash = p.content_hash
@@ -181,3 +205,4 @@ def _complete(turn_id: int, p: PreparedTurn) -> None:
     update_rows(
         TurnPayload, CONTENT_COLUMNS, [[*(content[name] for name in CONTENT_COLUMNS), turn_id]], key="turn_id"
     )
+    remember_agents(tenant=tenant, names={p.agent} - {""})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reviews.core.fabrication import FabricationFinding, detect_fabrication, left_strip_length
@@ -21,6 +21,9 @@ SNIPPET_LENGTH = 160
 #: Characters of the draft shown before the claim in a snippet: enough to see who is speaking of what.
 SNIPPET_LEAD = 40
 TOOLS_NOTE_LENGTH = 120
+
+#: Actions of a runtime that changed what the user saw: facts, where our own outcome is an opinion.
+STRONG_ACTIONS = ("revise_forced", "refuse_replaced")
 
 _WHITE_SPACE = re.compile(r"\s+")
 _classifier = IntentClassifier()
@@ -86,6 +89,14 @@ def judge(record: TurnRecord, settings: TenantSettings) -> Judgement:
         snippet=snippet_of(record.draft, findings, offset),
         tools_note=tools_note(record.tool_calls),
     )
+
+
+def with_runtime(judgement: Judgement, runtime_event: dict[str, Any] | None) -> Judgement:
+    """The judgement, with what the runtime says it has done to the draft in place of what we would do."""
+    done = (runtime_event or {}).get("action_taken")
+    if done not in STRONG_ACTIONS:
+        return judgement
+    return replace(judgement, outcome=replace(judgement.outcome, action_taken=done))
 
 
 def intent_of(record: TurnRecord, settings: TenantSettings) -> IntentVerdict | None:

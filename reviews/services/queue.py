@@ -11,7 +11,7 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -324,7 +324,8 @@ def decode_cursor(cursor: str, order: str) -> Key:
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is None:
             raise ValueError
-    except (ValueError, TypeError):
+        moment = moment.astimezone(UTC)
+    except (ValueError, TypeError, OverflowError, RecursionError):
         raise InvalidError(
             "The cursor is not valid.",
             fields={"cursor": "Use the cursor of the page before, with the same order."},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -21,7 +21,7 @@ from reviews.models.decisions import DecisionAction
 from reviews.models.tenants import Role
 from reviews.models.turns import AnalysisState, Label, ReviewState
 from reviews.services import audit
-from reviews.services.counting import add_counts, label_counts
+from reviews.services.counting import LabelChange, add_counts, label_counts
 from reviews.services.errors import ConflictError, InvalidError, NotFoundError
 
 MAX_NOTE_LENGTH = 10_000
@@ -124,11 +124,7 @@ def correct_answer(
     *, tenant: Tenant, actor: User, turn_id: int, text: str, seen_version: int, at: datetime | None = None
 ) -> Decided:
     """Write down what the agent should have answered; an empty text takes the correction away."""
-    text = text.strip()
-    if len(text) > MAX_ANSWER_LENGTH:
-        raise InvalidError(
-            "The answer is too long.", fields={"text": f"At most {MAX_ANSWER_LENGTH} characters."}
-        )
+    text = _storable(text.strip(), "answer", MAX_ANSWER_LENGTH)
     with transaction.atomic():
         turn, _ = _load(tenant, turn_id, with_findings=False)
         _advance(turn, seen_version, {})
@@ -201,11 +197,8 @@ def undo_decision(*, tenant: Tenant, actor: User, decision_id: int) -> Decided:
         before = decision.before or {}
         changes = _undo_labels(turn, decision, findings, before) if before.get("findings") else []
         values = _state_of(findings) if changes else _undo_values(turn, decision, before)
-        if values.get("review_state", ReviewState.DECIDED) != ReviewState.DECIDED:
-            values.update(decided_by_id=None, decided_at=None)
         _advance(turn, turn.version, values)
-        day = decision.created_at.astimezone(UTC).date()
-        add_counts(tenant_id=tenant.pk, counts=label_counts(day=day, changes=changes))
+        add_counts(tenant_id=tenant.pk, counts=label_counts(changes))
         return _record(
             turn,
             actor,
@@ -262,8 +255,10 @@ def _label(
         ],
         "verdict": turn.verdict,
         "review_state": turn.review_state,
+        "decided_by": turn.decided_by_id,
+        "decided_at": turn.decided_at.isoformat() if turn.decided_at else None,
     }
-    changes = [(f.kind, f.label, label) for f in changed]
+    changes = [LabelChange(f.kind, f.label, f.labelled_at, label, now) for f in changed]
     for finding in changed:
         finding.label, finding.labelled_by_id, finding.labelled_at = label, actor.pk, now
     values: dict[str, Any]
@@ -275,31 +270,40 @@ def _label(
         Finding.objects.across_tenants().filter(pk__in=[f.pk for f in changed]).update(
             label=label, labelled_by=actor, labelled_at=now
         )
-        add_counts(
-            tenant_id=turn.tenant_id,
-            counts=label_counts(day=now.astimezone(UTC).date(), changes=changes),
-        )
+        add_counts(tenant_id=turn.tenant_id, counts=label_counts(changes))
     return _record(
         turn, actor, action, value=label, finding=target, before=before, spent_seconds=spent_seconds, at=now
     )
 
 
 def _state_of(findings: Iterable[Finding]) -> dict[str, Any]:
-    """State and verdict that follow from the labels: fabricated outweighs unsure, unsure a false alarm."""
-    labels = {f.label for f in findings}
-    if not labels:
-        return {"verdict": "", "review_state": ReviewState.NONE}
-    if "" in labels:
-        return {"verdict": "", "review_state": ReviewState.OPEN}
+    """State and verdict that follow from the labels: fabricated outweighs unsure, unsure a false alarm.
+
+    The turn was decided by whoever gave the latest of the labels.
+    """
+    found = list(findings)
+    labels = {f.label for f in found}
+    if not labels or "" in labels:
+        state = ReviewState.OPEN if labels else ReviewState.NONE
+        return {"verdict": "", "review_state": state, "decided_by_id": None, "decided_at": None}
     verdict = next(v for v in (Label.FABRICATED, Label.UNSURE, Label.FALSE_ALARM) if v in labels)
-    return {"verdict": verdict, "review_state": ReviewState.DECIDED}
+    last = max((f for f in found if f.labelled_at), key=lambda f: f.labelled_at)  # type: ignore[arg-type,return-value]
+    return {
+        "verdict": verdict,
+        "review_state": ReviewState.DECIDED,
+        "decided_by_id": last.labelled_by_id,
+        "decided_at": last.labelled_at,
+    }
 
 
 def _advance(turn: Turn, seen_version: int, values: dict[str, Any]) -> None:
-    """Compare and set: the turn moves from the seen version to the next, or somebody else was quicker."""
+    """Compare and set: the turn moves from the seen version to the next, or somebody else was quicker.
+
+    A turn that went back to analysis in between has changed too: its findings are about to be replaced.
+    """
     won = (
         Turn.objects.across_tenants()
-        .filter(pk=turn.pk, version=seen_version)
+        .filter(pk=turn.pk, version=seen_version, analysis_state=turn.analysis_state)
         .update(version=F("version") + 1, **values)
     )
     if not won:
@@ -378,16 +382,16 @@ def _record(
 
 def _undo_labels(
     turn: Turn, decision: ReviewDecision, findings: Sequence[Finding], before: dict[str, Any]
-) -> list[tuple[str, str, str]]:
+) -> list[LabelChange]:
     by_position = {f.position: f for f in findings}
     changes = []
     for position, label, by, at in before["findings"]:
         finding = by_position.get(position)
         if finding is None or finding.labelled_at != decision.created_at or finding.label != decision.value:
             raise ConflictError("What this decision changed has been changed again since.", turn_id=turn.pk)
-        changes.append((finding.kind, finding.label, label))
-        finding.label, finding.labelled_by_id = label, by
-        finding.labelled_at = parse_datetime(at) if at else None
+        earlier = parse_datetime(at) if at else None
+        changes.append(LabelChange(finding.kind, finding.label, finding.labelled_at, label, earlier))
+        finding.label, finding.labelled_by_id, finding.labelled_at = label, by, earlier
     restored = [f for f in findings if f.position in {entry[0] for entry in before["findings"]}]
     Finding.objects.across_tenants().bulk_update(restored, ["label", "labelled_by", "labelled_at"])
     return changes
@@ -410,7 +414,12 @@ def _undo_values(turn: Turn, decision: ReviewDecision, before: dict[str, Any]) -
     elif decision.action == DecisionAction.DECIDE:
         if turn.decided_at != decision.created_at:
             raise changed_again
-        return {"verdict": before["verdict"], "review_state": before["review_state"]}
+        return {
+            "verdict": before["verdict"],
+            "review_state": before["review_state"],
+            "decided_by_id": before["decided_by"],
+            "decided_at": parse_datetime(before["decided_at"]) if before["decided_at"] else None,
+        }
     return {}
 
 
@@ -430,6 +439,12 @@ def _text(text: str, field: str, most: int) -> str:
     text = text.strip()
     if not text:
         raise InvalidError(f"The {field} is empty.", fields={"text": "Write something first."})
+    return _storable(text, field, most)
+
+
+def _storable(text: str, field: str, most: int) -> str:
     if len(text) > most:
         raise InvalidError(f"The {field} is too long.", fields={"text": f"At most {most} characters."})
+    if "\0" in text:
+        raise InvalidError(f"The {field} cannot be stored.", fields={"text": "NUL is not a character."})
     return text

@@ -6,11 +6,16 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from functools import cache
+from hashlib import blake2b
 from typing import Any, NamedTuple
+
+import msgspec
 
 from reviews.formats.native import content_hash
 from reviews.formats.record import TurnRecord
-from reviews.models.bulk import to_db_time
+from reviews.formats.symfonic_event import FabricationEvent
+from reviews.models.bulk import on_postgresql, to_db_time
 from reviews.models.fields import encode_json
 from reviews.models.turns import KIND_BITS, ActionTaken, AnalysisState, ReviewState
 from reviews.services.counting import turn_names
@@ -83,7 +88,6 @@ FINDING_COLUMNS = (
     "grounded_sources",
     "label",
 )
-_BITS = tuple(KIND_BITS.values())
 
 
 class PreparedTurn(NamedTuple):
@@ -107,9 +111,13 @@ def prepare(
     received_at: datetime,
     judgement: Judgement | None = None,
     policy_version_id: int | None = None,
+    runtime_event: FabricationEvent | None = None,
 ) -> PreparedTurn:
-    """Turn a record into rows: with a judgement as an analysed turn, without one as a pending turn."""
-    digest = content_hash(record)
+    """Turn a record into rows: with a judgement as an analysed turn, without one as a pending turn.
+
+    With ``runtime_event`` the record stands for a turn of which no more than that event is known.
+    """
+    digest = content_hash(record) if runtime_event is None else event_hash(runtime_event)
     occurred_at = record.occurred_at or received_at
     identity = (
         tenant_id,
@@ -134,10 +142,17 @@ def prepare(
         agent=record.agent,
         day=occurred_at.astimezone(UTC).date(),
         turn=(*identity, *judged, *UNTOUCHED.values()),
-        payload=(tenant_id, *content_values(record), None, "", ""),
+        payload=(tenant_id, *content_values(record), encode_json(runtime_event), "", ""),
         findings=findings,
         counters=counters,
     )
+
+
+def event_hash(event: FabricationEvent) -> bytes:
+    """16 bytes that are equal for equal events, and never those of a turn's own content."""
+    return blake2b(
+        msgspec.json.encode(event, order="deterministic"), digest_size=16, person=b"event"
+    ).digest()
 
 
 def content_values(record: TurnRecord) -> tuple[Any, ...]:
@@ -177,7 +192,7 @@ def judged_values(
         judgement.intent.label if judgement.intent else "",
         len(judgement.findings),
         kinds,
-        *(bool(kinds & bit) for bit in _BITS),
+        *_flags(kinds),
         judgement.max_severity,
         judgement.outcome.max_finding_confidence,
         judgement.draft_offset,
@@ -188,10 +203,16 @@ def judged_values(
     )
 
 
+@cache
+def _flags(kinds: int) -> tuple[bool | int, ...]:
+    """Values of the ``has_*`` columns. SQLite keeps 0 and 1, and its driver is slow to make them of a bool."""
+    stored = bool if on_postgresql() else int
+    return tuple(stored(kinds & bit != 0) for bit in KIND_BITS.values())
+
+
 def _pending_values() -> tuple[Any, ...]:
-    no_kinds = (False,) * len(_BITS)
     return (
-        AnalysisState.PENDING.value, None, None, ActionTaken.NONE.value, "", 0, 0, *no_kinds,
+        AnalysisState.PENDING.value, None, None, ActionTaken.NONE.value, "", 0, 0, *_flags(0),
         0, 0.0, 0, "", "", 0, ReviewState.NONE.value,
     )  # fmt: skip
 

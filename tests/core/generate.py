@@ -31,8 +31,7 @@ TENANT_KEYS = [
     "k8",
     "Konto",
     "x_" * 16,
-    "x" * 32,
-    "x" * 33,
+    *("x" * length for length in range(27, 34)),
     "ünïkey",
     "sku-id",
     "a",
@@ -114,7 +113,7 @@ def uuid_of(rng: random.Random) -> str:
 
 
 def recase(rng: random.Random, text: str) -> str:
-    """``text`` in another case, sometimes with the letters that equal s, k and i only when case is ignored."""
+    """``text`` in another case, or with letters that equal s, k and i only when case is ignored."""
     shape = rng.random()
     if shape < 0.1:
         return text.upper()
@@ -174,6 +173,9 @@ class Maker:
             separator = rng.choice(
                 ("=", ":", ": ", " = ", "::", "=:", "=" + self.space(), self.space() + ":")
             )
+            if rng.random() < 0.2:
+                # Around the 32 characters in which short hex looks for its key.
+                separator = "=" + " " * rng.randint(20, 31)
             return f"{key}{separator}{value}", value
         if shape < 0.96:
             return rng.choice(FILLER), ""

@@ -139,8 +139,9 @@ def test_every_character_beside_every_shape():
 
 
 ALPHABET = [
-    *GLUE, *SPACES[:21], *"Iidpah01289f", "I ran", "I sent ", "pid", "pid=", "task_id: ", "abcdef1", "0a1b2c3d-",
-    "4e5f-", "6a7b8c9d0e1f", "01234567-89ab-cdef-0123-456789abcdef", "note: ", " " * 31, " " * 59, "x" * 31,
+    *GLUE, *SPACES[:21], *"Iidpah01289f", "I ran", "I sent ", "pid", "pid=", "task_id: ", "note: ",
+    "abcdef1", "0a1b2c3d-", "4e5f-", "6a7b8c9d0e1f", "01234567-89ab-cdef-0123-456789abcdef",
+    " " * 31, " " * 59, "x" * 31,
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(ALPHABET), max_size=24).map("".join) | st.text(max_size=60)
 

@@ -14,6 +14,7 @@ from reviews.core.fabrication import FabricationFinding, detect_fabrication
 from reviews.core.intent import IntentClassifier
 from reviews.demo import Demo, DemoTenant, DemoTurn, build_demo
 from reviews.demo.script import fold
+from reviews.formats.record import ToolCall
 
 NOW = datetime(2026, 11, 30, 15, 0, tzinfo=UTC)
 COMMON_KINDS = (
@@ -109,7 +110,7 @@ def test_size_and_share_of_flagged_turns(judged: list[Judged]) -> None:
 
 
 def test_every_kind_occurs_both_fabricated_and_as_a_false_alarm(judged: list[Judged]) -> None:
-    seen = Counter(
+    seen: Counter[tuple[str, str]] = Counter(
         (finding.kind, item.turn.truth[finding.identifier]) for item in judged for finding in item.findings
     )
     for kind in COMMON_KINDS:
@@ -162,7 +163,7 @@ def test_conversations_carry_their_earlier_calls(demo: Demo) -> None:
             talks.setdefault(turn.record.conversation_id, []).append(turn)
         for talk in talks.values():
             lengths.add(len(talk))
-            calls = []
+            calls: list[ToolCall] = []
             for turn in talk:
                 assert turn.record.earlier_calls == calls
                 calls.extend(turn.record.tool_calls)

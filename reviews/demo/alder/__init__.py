@@ -15,7 +15,7 @@ from reviews.demo.alder import (
     refunds,
     spanish,
 )
-from reviews.demo.alder.tools import AGENT_TOOLS, MEMORY, TOOLS
+from reviews.demo.alder.tools import AGENT_TOOLS, MEMORY, NOTES, TOOLS
 from reviews.demo.model import DemoUser
 from reviews.demo.script import Script
 
@@ -73,6 +73,7 @@ ALDER = Script(
     tools=TOOLS,
     agent_tools=AGENT_TOOLS,
     memory_nodes=MEMORY,
+    memory_notes=NOTES,
     channels=("web chat", "web chat", "app", "email", "messenger"),
     scenarios=(
         *bookings.SCENARIOS,
@@ -87,5 +88,5 @@ ALDER = Script(
         *portuguese.SCENARIOS,
         *hostile.SCENARIOS,
     ),
-    open_share=0.5,
+    open_share=0.52,
 )

@@ -46,7 +46,7 @@ _DAYS = "\n\n".join(
             3,
             "The coast",
             (
-                "The train to the coast leaves at {hm.a3} and takes forty minutes. Sit on the left. From the"
+                "The train to the coast leaves at 08:50 and takes forty minutes. Sit on the left. From the"
                 " terminus it's a flat half-hour along the promenade to the cove with the steps. Swimming is"
                 " fine when the flag is green; in doubt ask the lifeguard at the hut. There's one restaurant"
                 " with a terrace and one without, and the second one is better. Boats to the lighthouse go at"
@@ -95,8 +95,10 @@ _DAYS = "\n\n".join(
 
 _LONG_PLAN = (
     _ITINERARY
+    + "\n"
     + _DAYS
     + """
+
 ## What it costs
 
 Flights £{big.f1}, hotel £{big.f2} for five nights with breakfast, car £{amt.f3} for one day with full
@@ -130,12 +132,11 @@ on the right, on the way back on the left.
 ## A few words for the table
 
 - "Without nuts, please, it's an allergy" is worth learning by heart; I'd show it on the phone as well.
-- Bread and olives that come without asking are charged when you eat them. Push them aside if
-you don't want them.
+- Bread and olives that come without asking are charged when you eat them. Push them
+  aside if you don't want them.
 - Lunch is from half past twelve, and most kitchens are shut between three and seven.
 - Fish is sold by weight. Ask for the price of the one they show you before it goes on the grill.
 - A tip is welcome and never expected: round up, or leave a coin or two per person.
-
 - "The bill, please" brings the bill, and nothing else will: nobody hurries you out of a chair here.
 
 ## For the printed copy

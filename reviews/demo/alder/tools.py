@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AGENT_TOOLS", "MEMORY", "TOOLS"]
+__all__ = ["AGENT_TOOLS", "MEMORY", "NOTES", "TOOLS"]
 
 TOOLS: dict[str, str] = {
     "get_reservation_details": (
@@ -40,7 +40,15 @@ _SHARED = (
 )
 
 AGENT_TOOLS: dict[str, tuple[str, ...]] = {
-    "support-bot": (*_SHARED, "seat_map", "assign_seat", "add_baggage", "track_baggage", "update_traveller"),
+    "support-bot": (
+        *_SHARED,
+        "seat_map",
+        "assign_seat",
+        "add_baggage",
+        "track_baggage",
+        "update_traveller",
+        "search_flights",
+    ),
     "rebooking-bot": (
         *_SHARED,
         "search_flights",
@@ -77,4 +85,15 @@ MEMORY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("Wheelchair assistance", "episodic", ("health",)),
     ("Hotel on overnight delay", "procedural", ()),
     ("Name change two letters", "procedural", ()),
+)
+
+NOTES: tuple[str, ...] = (
+    "Prefers answers in a few sentences, without a sales pitch.",
+    "Travels about {few.trips} times a year, mostly with hand luggage.",
+    "Wrote on {past.mem} about a late departure; was satisfied in the end.",
+    "Policy: refunds go to the original means of payment only.",
+    "Policy: say plainly when something has not been done yet.",
+    "Allowed to receive documents by mail after the address check of {past.chk}.",
+    "Has the app installed, notifications on.",
+    "Tone: warm, no exclamation marks in bad news.",
 )

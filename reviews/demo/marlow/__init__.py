@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reviews.demo.marlow import appointments, claims, everyday, languages, prescriptions
-from reviews.demo.marlow.tools import AGENT_TOOLS, MEMORY, TOOLS
+from reviews.demo.marlow.tools import AGENT_TOOLS, MEMORY, NOTES, TOOLS
 from reviews.demo.model import DemoUser
 from reviews.demo.script import Script
 
@@ -37,6 +37,7 @@ MARLOW = Script(
     tools=TOOLS,
     agent_tools=AGENT_TOOLS,
     memory_nodes=MEMORY,
+    memory_notes=NOTES,
     channels=("patient portal", "phone transcript", "staff chat"),
     scenarios=(
         *appointments.SCENARIOS,
@@ -45,5 +46,5 @@ MARLOW = Script(
         *everyday.SCENARIOS,
         *languages.SCENARIOS,
     ),
-    open_share=0.25,
+    open_share=0.22,
 )

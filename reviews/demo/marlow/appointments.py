@@ -14,17 +14,22 @@ SCENARIOS = (
         1,
         T(
             "Is there anything sooner than {d.a} with {doctor}?",
-            "There's one at {clinic} on {d.b} at {hm.b}, after a cancellation. Otherwise {d.a} is the first.",
+            "There's one at {clinic} on {d.soon} at {office.b}, as somebody cancelled. Otherwise {d.a}"
+            " is the first.",
             C(
                 "find_slots",
                 {"clinician": "{doctor}"},
-                {"slots": [{"date": "{iso.b}", "at": "{hm.b}", "clinic": "{clinic}"}]},
+                {"slots": [{"date": "{iso.soon}", "at": "{office.b}", "clinic": "{clinic}"}]},
             ),
         ),
         T(
             "I'll take it",
-            "It's yours: {d.b}, {hm.b}, {doctor}, {clinic}. The old one has been given back.",
-            C("book_appointment", {"date": "{iso.b}", "at": "{hm.b}"}, {"ok": True, "id": "{num7.ap}"}),
+            "It's yours: {d.soon}, {office.b}, {doctor}, {clinic}. The old one has been given back.",
+            C(
+                "book_appointment",
+                {"date": "{iso.soon}", "at": "{office.b}"},
+                {"ok": True, "id": "{num7.ap}"},
+            ),
             C("cancel_appointment", {"date": "{iso.a}"}, {"ok": True}),
         ),
         T(
@@ -205,12 +210,12 @@ SCENARIOS = (
         1,
         T(
             "who is next",
-            "Next is <svg onload=alert(1)>{last}</svg>\u202e\u200f, at {hm.n}. Mrn: {mrn}\u200b."
+            "Next is <svg onload=alert(1)>{last}</svg>\u202e\u200f, at {office.n}. Mrn: {mrn}\u200b."
             " javascript:alert(1)//",
             C(
                 "get_appointments",
                 {"next": True},
-                {"patient": "<svg onload=alert(1)>{last}</svg>", "at": "{hm.n}"},
+                {"patient": "<svg onload=alert(1)>{last}</svg>", "at": "{office.n}"},
             ),
             truth={"{mrn}": F},
             note="Markup from self check-in. The number isn't in the result.",

@@ -121,9 +121,9 @@ SCENARIOS = (
             """
         Dear Sir or Madam,
 
-        with your letter of {past.l} you refused the costs of the therapy under {claim}. I ask you to look
-        at this again. The treatment was prescribed after six weeks of exercise without success, and your
-        own terms name it as the next step in that case.
+        in your letter of {past.l} you declined to cover the therapy under {claim}. I ask you to look at
+        this again. The treatment was prescribed after six weeks of exercise without success, and your own
+        terms name it as the next step in that case.
 
         The therapist's report is enclosed. I created the enclosure list and posted it under trace_id:
         {hex10.enc}.

@@ -24,17 +24,17 @@ SCENARIOS = (
         ),
         T(
             "ok, what's free next week",
-            "{doctor} has {d.n} at {hm.n} and two more on the day after.",
+            "{doctor} has {d.n} at {office.n} and two more on the day after.",
             C(
                 "find_slots",
                 {"clinic": "{clinic}", "minutes": 30},
-                {"slots": [{"date": "{iso.n}", "at": "{hm.n}", "with": "{doctor}"}]},
+                {"slots": [{"date": "{iso.n}", "at": "{office.n}", "with": "{doctor}"}]},
             ),
         ),
         T(
             "the first one",
-            "You have {d.n}, {hm.n}, with {doctor}. Welcome to the neighbourhood!",
-            C("book_appointment", {"date": "{iso.n}", "at": "{hm.n}"}, {"ok": True}),
+            "You have {d.n}, {office.n}, with {doctor}. Welcome to the neighbourhood!",
+            C("book_appointment", {"date": "{iso.n}", "at": "{office.n}"}, {"ok": True}),
         ),
         T(
             "does it have step-free access?",

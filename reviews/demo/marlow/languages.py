@@ -14,17 +14,17 @@ SCENARIOS = (
         1,
         T(
             "¿Tienen hora con {doctor} esta semana?",
-            "Sí, el {d.h} a las {hm.h} en {clinic}. ¿Se la reservo?",
+            "Sí, el {d.h} a las {office.h} en {clinic}. ¿Se la reservo?",
             C(
                 "find_slots",
                 {"clinician": "{doctor}"},
-                {"slots": [{"date": "{iso.h}", "at": "{hm.h}", "clinic": "{clinic}"}]},
+                {"slots": [{"date": "{iso.h}", "at": "{office.h}", "clinic": "{clinic}"}]},
             ),
         ),
         T(
             "sí por favor",
             "Reservada. Le llegará un mensaje el día antes.",
-            C("book_appointment", {"date": "{iso.h}", "at": "{hm.h}"}, {"ok": True}),
+            C("book_appointment", {"date": "{iso.h}", "at": "{office.h}"}, {"ok": True}),
         ),
         T("gracias, muy amable", "A usted. ¡Hasta pronto!"),
     ),
@@ -56,8 +56,8 @@ SCENARIOS = (
         ),
         T(
             "Kontrolle",
-            "Dann am {d.t} um {hm.t}, zwanzig Minuten. Er ist eingetragen.",
-            C("book_appointment", {"date": "{iso.t}", "at": "{hm.t}", "minutes": 20}, {"ok": True}),
+            "Dann am {d.t} um {office.t}, zwanzig Minuten. Er ist eingetragen.",
+            C("book_appointment", {"date": "{iso.t}", "at": "{office.t}", "minutes": 20}, {"ok": True}),
         ),
     ),
     S(
@@ -89,13 +89,14 @@ SCENARIOS = (
         ),
         T(
             "vous êtes sûr ?",
-            "Pas tout à fait, pardon : l'après-midi est complet ce jour-là. Le lendemain à {hm.l} est libre.",
-            C("find_slots", {"date": "{iso.r}"}, {"afternoon": [], "next_day": ["{hm.l}"]}),
+            "Pas tout à fait, pardon : l'après-midi est complet ce jour-là. "
+            "Le lendemain à {office.l} est libre.",
+            C("find_slots", {"date": "{iso.r}"}, {"afternoon": [], "next_day": ["{office.l}"]}),
         ),
         T(
             "d'accord",
-            "Alors le lendemain à {hm.l}. Vous recevrez un message.",
-            C("book_appointment", {"at": "{hm.l}"}, {"ok": True}),
+            "Alors le lendemain à {office.l}. Vous recevrez un message.",
+            C("book_appointment", {"at": "{office.l}"}, {"ok": True}),
         ),
     ),
     S(
@@ -121,7 +122,7 @@ SCENARIOS = (
         1,
         T(
             "Please marque a consulta para o meu filho",
-            "Marcada para {d.p} às {hm.p}, com {doctor}. Referral: {ref}.",
+            "Marcada para {d.p} às {office.p}, com {doctor}. Referral: {ref}.",
             context="{name}, filho de 6 anos, clínica {clinic}.",
             truth={"": F, "{ref}": F},
             note="Nada foi marcado e o número não existe.",

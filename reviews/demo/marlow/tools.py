@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AGENT_TOOLS", "MEMORY", "TOOLS"]
+__all__ = ["AGENT_TOOLS", "MEMORY", "NOTES", "TOOLS"]
 
 TOOLS: dict[str, str] = {
     "find_slots": "Free appointments of a clinician or clinic.",
@@ -50,4 +50,13 @@ MEMORY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("Repeat prescriptions need review", "procedural", ("health",)),
     ("Prefers Quayside clinic", "semantic", ()),
     ("Guardian on file", "episodic", ("minor",)),
+)
+
+NOTES: tuple[str, ...] = (
+    "No clinical advice; refer to a nurse or pharmacist.",
+    "Preferred clinic: {clinic}.",
+    "Last contact on {past.lc}, about opening hours.",
+    "Voice messages only with consent, which is on file.",
+    "Repeat prescriptions are signed at noon and at five.",
+    "Writes short messages, likes short answers.",
 )

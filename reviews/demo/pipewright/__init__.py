@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reviews.demo.model import DemoUser
 from reviews.demo.pipewright import billing, everyday, languages, operations, releases
-from reviews.demo.pipewright.tools import AGENT_TOOLS, MEMORY, TOOLS
+from reviews.demo.pipewright.tools import AGENT_TOOLS, MEMORY, NOTES, TOOLS
 from reviews.demo.script import Script
 
 __all__ = ["PIPEWRIGHT"]
@@ -49,6 +49,7 @@ PIPEWRIGHT = Script(
     tools=TOOLS,
     agent_tools=AGENT_TOOLS,
     memory_nodes=MEMORY,
+    memory_notes=NOTES,
     channels=("chatops", "chatops", "support portal", "email"),
     scenarios=(
         *billing.SCENARIOS,
@@ -57,5 +58,5 @@ PIPEWRIGHT = Script(
         *everyday.SCENARIOS,
         *languages.SCENARIOS,
     ),
-    open_share=0.28,
+    open_share=0.25,
 )

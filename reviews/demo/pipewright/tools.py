@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AGENT_TOOLS", "MEMORY", "TOOLS"]
+__all__ = ["AGENT_TOOLS", "MEMORY", "NOTES", "TOOLS"]
 
 TOOLS: dict[str, str] = {
     "get_customer": "Read a customer account: plan, seats, contacts, balance.",
@@ -53,4 +53,13 @@ MEMORY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("Key rotation grace hour", "semantic", ("security",)),
     ("Usage is billed in UTC", "semantic", ()),
     ("Past outage of the ledger", "episodic", ()),
+)
+
+NOTES: tuple[str, ...] = (
+    "Runbook: production changes need an approver from another team.",
+    "Freeze every Friday from 14:00 UTC.",
+    "Contact reads mail in the morning only.",
+    "The outage of {past.out} is closed; review is public.",
+    "Policy: credits above 200 are decided by a manager.",
+    "House style: numbers first, then the explanation.",
 )

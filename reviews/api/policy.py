@@ -1,0 +1,29 @@
+"""The policy in force, for agents that decide by it; cheap to ask for again and again."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.utils.http import parse_etags
+from rest_framework.response import Response
+
+from reviews.api.authentication import ApiRequest
+from reviews.api.base import ApiView
+from reviews.models.tenants import Scope
+from reviews.services.policies import current_policy
+
+
+class CurrentPolicy(ApiView):
+    """``GET``: number and settings of the published version; 304 when ``If-None-Match`` says it is known."""
+
+    scopes: ClassVar = {"GET": Scope.POLICY}
+
+    def get(self, request: ApiRequest) -> Response:
+        policy = current_policy(tenant=request.tenant)
+        # The tenant is part of it: a client that changes its key must not keep another tenant's settings.
+        etag = f'"policy-{request.tenant.pk}-{policy.number}"'
+        headers = {"ETag": etag}
+        held = [known.removeprefix("W/") for known in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))]
+        if etag in held or "*" in held:
+            return Response(status=304, headers=headers)
+        return Response({"version": policy.number, "settings": policy.settings.to_json()}, headers=headers)
