@@ -1,4 +1,4 @@
-"""Who may open a page: the tenant in the address, the person's membership in it, and the role the page asks for."""
+"""Who may open a page: the tenant in the address, the person's membership, and the role it asks for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class TenantRequest(HttpRequest):
 def tenant_view(
     role: Role = Role.VIEWER,
 ) -> Callable[[Callable[Concatenate[TenantRequest, P], HttpResponse]], Callable[..., HttpResponse]]:
-    """Guard a view whose address names a tenant: a stranger gets 404, a member without the role 403. One query."""
+    """Guard a view whose address names a tenant. One query.
+
+    A stranger gets 404, as for a tenant that does not exist; a member without the role gets 403.
+    """
 
     def decorate(view: Callable[Concatenate[TenantRequest, P], HttpResponse]) -> Callable[..., HttpResponse]:
         @wraps(view)

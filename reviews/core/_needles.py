@@ -14,10 +14,11 @@ except ImportError:  # pragma: no cover - the server always installs it
 
 __all__ = ["occurring"]
 
-# Up to here str's own search wins; beyond, one automaton pass over the text is cheaper (measured with
-# benchmarks/detector.py: about 4 us per needle to build, 1.2 ns per character to scan).
-_BATCH_NEEDLES: Final = 16
-_BATCH_CHARACTERS: Final = 16_384
+# Measured costs in nanoseconds: str's own search per needle and character; an automaton per needle to build
+# and per character to scan. They decide which of the two is used, so they only need to be about right.
+_FIND_NS: Final = 0.15
+_BUILD_NS: Final = 10_000
+_SCAN_NS: Final = 1.3
 # With this many hex needles, looking at every place of the text's hex runs beats an automaton.
 _INDEX_NEEDLES: Final = 256
 # Places looked at plus candidates compared (about 80 ns each); more than that goes to the automaton.
@@ -39,22 +40,30 @@ def occurring(needles: Iterable[str], texts: Sequence[str]) -> set[str]:
     wanted = list(needles)
     if not wanted or not texts:
         return set()
-    if len(wanted) < _BATCH_NEEDLES or sum(map(len, texts)) < _BATCH_CHARACTERS:
-        return _one_by_one(wanted, texts)
-    # Characters beyond Latin-1 become "?", which no needle holds: the answer stays the same.
-    encoded = [text.encode("latin-1", "replace") for text in texts if text]
     found: set[str] = set()
-    hexes = [needle for needle in wanted if _HEX_NEEDLE.fullmatch(needle)]
-    if len(hexes) >= _INDEX_NEEDLES:
-        indexed = _by_index(hexes, encoded)
+    if len(wanted) >= _INDEX_NEEDLES:
+        hexes = [needle for needle in wanted if _HEX_NEEDLE.fullmatch(needle)]
+        indexed = _by_index(hexes, _encoded(texts)) if len(hexes) >= _INDEX_NEEDLES else None
         if indexed is not None:
             found = indexed
             wanted = list(set(wanted).difference(hexes))
+    characters = sum(map(len, texts))
+    if not _automaton_pays(len(wanted), characters):
+        return found | _one_by_one(wanted, texts)
     for first in range(0, len(wanted), _AUTOMATON_NEEDLES):
         part = wanted[first : first + _AUTOMATON_NEEDLES]
-        matched = _by_automaton(part, encoded)
+        matched = _by_automaton(part, _encoded(texts))
         found |= _one_by_one(part, texts) if matched is None else matched
     return found
+
+
+def _automaton_pays(needles: int, characters: int) -> bool:
+    return needles * characters * _FIND_NS > needles * _BUILD_NS + characters * _SCAN_NS
+
+
+def _encoded(texts: Sequence[str]) -> list[bytes]:
+    # Characters beyond Latin-1 become "?", which no needle holds: the answer stays the same.
+    return [text.encode("latin-1", "replace") for text in texts if text]
 
 
 def _one_by_one(needles: list[str], texts: Sequence[str]) -> set[str]:
@@ -101,7 +110,7 @@ def _by_index(needles: list[str], texts: list[bytes]) -> set[str] | None:
 
 def _by_automaton(needles: list[str], texts: list[bytes]) -> set[str] | None:
     """The needles in ``texts`` by one pass each; None when re2 is absent or ran out of memory."""
-    if re2 is None or len(needles) < _BATCH_NEEDLES:
+    if re2 is None:
         return None
     options: Any = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1

@@ -78,18 +78,27 @@ def view_of(text: str) -> bytes:
     return f" {text} ".encode("latin-1", "replace").translate(_CLASSES)
 
 
-def claims(text: str, view: bytes) -> list[re.Match[str]]:
-    """Every "I ran"-like claim in text order, grounded or not; group 1 is the verb."""
+def claims(text: str, view: bytes) -> tuple[list[Span], list[re.Match[str]]]:
+    """All spans of "I ran"-like claims in text order, and one match per wording, the first.
+
+    Group 1 of a match is the verb. Only wordings are kept as matches: drafts may repeat a claim thousands of
+    times, and every object that stays alive costs time in the garbage collector.
+    """
+    spans: list[Span] = []
+    first: dict[str, re.Match[str]] = {}
     if not text.isascii() and ("ı" in text or "İ" in text):
         # Ignoring case, these two equal "I"; the view does not know them.
-        return list(_CLAIM.finditer(text))
-    found = []
+        for match in _CLAIM.finditer(text):
+            spans.append(match.span())
+            first.setdefault(match[0], match)
+        return spans, list(first.values())
     at = view.find(b" i ")
     while at >= 0:
-        if match := _CLAIM.match(text, at):
-            found.append(match)
+        if match := _CLAIM.match(text, at):  # type: ignore[assignment]
+            spans.append(match.span())
+            first.setdefault(match[0], match)
         at = view.find(b" i ", at + 2)
-    return found
+    return spans, list(first.values())
 
 
 def hex_tokens(text: str, view: bytes) -> tuple[list[Span], list[Span]]:

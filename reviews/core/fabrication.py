@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from reviews.core import _grounding, _scan
 from reviews.core import lexicon as lex
@@ -94,9 +94,9 @@ def detect_fabrication(
     view = _scan.view_of(text)
     keys = _key_set(identifier_keys)
 
-    claims = _scan.claims(text, view)
+    claim_spans, claims = _scan.claims(text, view)
     uuids, hexes = _scan.hex_tokens(text, view)
-    anchored = _anchored(text, hexes, claims, keys) if hexes else []
+    anchored = _anchored(text, hexes, claim_spans, keys) if hexes else []
     pairs = _scan.key_values(text, keys)
 
     findings: list[FabricationFinding] = []
@@ -105,11 +105,11 @@ def detect_fabrication(
     if uuids or anchored or pairs:
         # The turn's texts are searched once, for all candidates together, and only if there are any.
         needles = {text[start:end] for start, end in uuids}
-        needles.update([text[start:end] for start, end, _ in anchored])
+        needles.update([token.text for token in anchored])
         needles.update([pair.value for pair in pairs])
         grounded = _grounding.grounded_in(needles, user_message, hydrated_context, calls)
         findings += _uuid_findings(text, uuids, grounded)
-        findings += _short_hex_findings(text, anchored, grounded)
+        findings += _short_hex_findings(anchored, grounded)
         findings += _pair_findings(pairs, grounded)
     if intent_verdict is not None and not calls:
         findings += _intent_findings(intent_verdict)
@@ -131,42 +131,46 @@ def _key_set(identifier_keys: Iterable[str] | None) -> _scan.KeySet:
         return _key_set_of(())
 
 
+class _Anchored(NamedTuple):
+    """A short hex token with the known key before it, or, with key None, a claim nearby."""
+
+    text: str
+    span: _scan.Span
+    key: str | None
+
+
 def _anchored(
-    text: str, tokens: list[_scan.Span], claims: list[re.Match[str]], keys: _scan.KeySet
-) -> list[tuple[int, int, str | None]]:
-    """(start, end, key) of the tokens that stand after a known key, or, with key None, near a claim."""
-    starts, ends = [claim.start() for claim in claims], [claim.end() for claim in claims]
+    text: str, tokens: list[_scan.Span], claims: list[_scan.Span], keys: _scan.KeySet
+) -> list[_Anchored]:
+    """The tokens that have an anchor, in text order; a key goes before a claim."""
+    starts, ends = [start for start, _ in claims], [end for _, end in claims]
     separators = ":" in text or "=" in text
-    anchored: list[tuple[int, int, str | None]] = []
-    for start, end in tokens:
+    anchored = []
+    for span in tokens:
+        start, end = span
         key = _scan.key_before(text, start) if separators else None
-        if key is not None and key in keys:
-            anchored.append((start, end, key))
-            continue
-        # Claims do not overlap, so the nearest one on either side decides.
-        before = bisect_right(ends, start)
-        after = bisect_left(starts, end)
-        if (before and start - ends[before - 1] <= lex.NEAR_VERB_WINDOW) or (
-            after < len(starts) and starts[after] - end <= lex.NEAR_VERB_WINDOW
-        ):
-            anchored.append((start, end, None))
+        if key is None or key not in keys:
+            key = None
+            # Claims do not overlap, so the nearest one on either side decides.
+            before = bisect_right(ends, start)
+            if not before or start - ends[before - 1] > lex.NEAR_VERB_WINDOW:
+                after = bisect_left(starts, end)
+                if after == len(starts) or starts[after] - end > lex.NEAR_VERB_WINDOW:
+                    continue
+        anchored.append(_Anchored(text[start:end], span, key))
     return anchored
 
 
-# The four builders below see candidates in text order and keep the first of each identifier.
+# The builders below see candidates in text order and keep the first of each identifier.
 
 
 def _claim_findings(claims: list[re.Match[str]], calls: Sequence[Any]) -> list[FabricationFinding]:
     fired = _grounding.tool_names(calls)
     findings = []
-    seen = set()
     for claim in claims:
-        words = claim[0]
-        if words in seen:
-            continue
-        seen.add(words)
         if _grounding.verb_is_grounded(claim[1].lower(), fired):
             continue
+        words = claim[0]
         reason = f'The draft says "{words}", but this turn called no tool that could have done it.'
         findings.append(
             _finding(
@@ -190,24 +194,24 @@ def _uuid_findings(text: str, spans: list[_scan.Span], grounded: set[str]) -> li
     return findings
 
 
-def _short_hex_findings(
-    text: str, anchored: list[tuple[int, int, str | None]], grounded: set[str]
-) -> list[FabricationFinding]:
+def _short_hex_findings(anchored: list[_Anchored], grounded: set[str]) -> list[FabricationFinding]:
     findings = []
-    seen = set()
-    for start, end, key in anchored:
-        identifier = text[start:end]
-        kind: FabricationKind = "short_hex_near_verb" if key is None else "short_hex_near_key"
-        if identifier in grounded or (identifier, kind) in seen:
-            continue
-        seen.add((identifier, kind))
-        place = "beside a claimed action" if key is None else f"as {key}"
-        reason = f"The draft gives this token {place}, and nothing in the turn contains it."
-        findings.append(
-            _finding(
-                identifier, kind, "high", reason, (start, end), confidence=lex.CONFIDENCE_SHORT_HEX, key=key
+    seen_by_verb, seen_by_key = set(grounded), set(grounded)
+    for identifier, span, key in anchored:
+        kind: FabricationKind
+        if key is None:
+            kind, seen = "short_hex_near_verb", seen_by_verb
+            reason = (
+                "The draft gives this token beside a claimed action, and nothing in the turn contains it."
             )
-        )
+        else:
+            kind, seen = "short_hex_near_key", seen_by_key
+            reason = f"The draft gives this token as {key}, and nothing in the turn contains it."
+        if identifier not in seen:
+            seen.add(identifier)
+            findings.append(
+                _finding(identifier, kind, "high", reason, span, confidence=lex.CONFIDENCE_SHORT_HEX, key=key)
+            )
     return findings
 
 

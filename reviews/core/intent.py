@@ -157,10 +157,11 @@ def _tokens(text: str) -> list[str]:
     return words
 
 
-@lru_cache(maxsize=8192)
-def _fold(keyword: str) -> str:
-    """The form in which keywords and queries are compared."""
-    return unicodedata.normalize("NFC", keyword.lower())
+@lru_cache(maxsize=4096)
+def _folded(keywords: tuple[object, ...]) -> tuple[str, ...]:
+    """The keywords as they are compared; what is no string, or empty, is left out."""
+    strings = [keyword for keyword in keywords if isinstance(keyword, str) and keyword]
+    return tuple(unicodedata.normalize("NFC", keyword.lower()) for keyword in strings)
 
 
 def _matched_tools(text: str, keywords_by_tool: Mapping[str, Sequence[str]]) -> list[str]:
@@ -168,17 +169,15 @@ def _matched_tools(text: str, keywords_by_tool: Mapping[str, Sequence[str]]) -> 
     lowered = text.lower()
     if not lowered.isascii():
         lowered = unicodedata.normalize("NFC", lowered)
-    matched: set[str] = set()
+    matched = []
     try:
         for tool, keywords in keywords_by_tool.items():
-            if not isinstance(tool, str) or not keywords:
-                continue
-            for keyword in keywords:
-                if not isinstance(keyword, str) or not keyword:
-                    continue
-                if _fold(keyword) in lowered:
-                    matched.add(tool)
-                    break
+            if keywords and isinstance(tool, str):
+                # Looked up by content, so a list that was changed in place is folded anew.
+                for keyword in _folded(tuple(keywords)):
+                    if keyword in lowered:
+                        matched.append(tool)
+                        break
     except Exception:  # a tenant's broken keyword table must not stop the turn's analysis
         return sorted(matched)
     return sorted(matched)

@@ -1,17 +1,18 @@
 """Writing many rows at once, several times faster than through model instances.
 
-SQLite takes a prepared statement run over all rows, twenty at a time; PostgreSQL takes COPY. Values are given in the form the
-column stores (``to_db_time`` for times), in the order of the named columns.
+SQLite takes a prepared statement run over all rows, twenty at a time; PostgreSQL takes COPY. Values are given
+in the form the column stores (``to_db_time`` for times), in the order of the named columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
+from functools import cache, lru_cache
+from itertools import chain
 from typing import Any
 
 from django.db import connection, models
-
 
 #: Rows a statement on SQLite. Every statement sets up the lists of values in the CHECK constraints anew,
 #: which takes as long as the insert itself; with twenty rows a statement it no longer shows.
@@ -23,6 +24,7 @@ def on_postgresql() -> bool:
     return connection.vendor == "postgresql"
 
 
+@lru_cache(maxsize=64)  # all turns of a batch are received at the same moment
 def to_db_time(moment: datetime | None) -> Any:
     """The stored form of an aware time: SQLite keeps UTC text as Django writes it."""
     if moment is None or on_postgresql():
@@ -52,14 +54,15 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Sequenc
     """Insert ``rows``; columns are database column names. Raises IntegrityError as any insert does."""
     table = model._meta.db_table
     names = ", ".join(f'"{name}"' for name in columns)
-    with connection.cursor() as cursor:
+    # Both ways go past Django's cursor, so the driver's errors are turned into Django's here.
+    with connection.wrap_database_errors, connection.cursor() as cursor:
         if on_postgresql():
             with cursor.cursor.copy(f'COPY "{table}" ({names}) FROM STDIN') as copy:
                 for row in rows:
                     copy.write_row(row)
             return
         # The raw cursor: Django's would rewrite the placeholders of every row.
-        insert = f'INSERT INTO "{table}" ({names}) VALUES '
+        insert = f'INSERT INTO "{table}" ({names}) VALUES '  # noqa: S608  (our own names)
         marks = f"({', '.join('?' * len(columns))})"
         whole = len(rows) - len(rows) % ROWS_PER_STATEMENT
         cursor.connection.executemany(

@@ -10,11 +10,11 @@ from reviews.models.fields import JsonText
 from reviews.models.findings import Finding
 from reviews.models.scoping import TenantModel
 from reviews.models.tenants import User
-from reviews.models.turns import Turn
+from reviews.models.turns import Label, Turn
 
 
 class DecisionAction(models.TextChoices):
-    LABEL = "label", "labelled a finding"
+    LABEL = "label", "labelled a claim"
     DECIDE = "decide", "decided the turn"
     NOTE = "note", "left a note"
     CORRECT = "correct", "wrote a corrected answer"
@@ -62,4 +62,18 @@ class ReviewDecision(TenantModel):
         ]
 
     def __str__(self) -> str:
-        return f"{self.actor_id} {self.action} {self.value}"
+        return f"{self.actor_id} {self.summary}"
+
+    @property
+    def summary(self) -> str:
+        """What was done, to stand behind a name: "labelled claim 2 as false alarm"."""
+        if self.action == DecisionAction.LABEL:
+            claim = f" {self.finding.position + 1}" if self.finding else ""
+            return f"labelled claim{claim} as {Label(self.value).label.lower()}"
+        if self.action == DecisionAction.DECIDE:
+            return f"decided the turn as {Label(self.value).label.lower()}"
+        if self.action == DecisionAction.ASSIGN:
+            return f"assigned the turn to {self.value}" if self.value else "took the turn from its reviewer"
+        if self.action == DecisionAction.UNDO and self.undoes is not None:
+            return f"undid: {self.undoes.summary}"
+        return DecisionAction(self.action).label

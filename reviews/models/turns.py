@@ -116,6 +116,8 @@ class Turn(TenantModel):
         default=0, help_text="Characters stripped at the left of the draft before detection."
     )
     snippet = models.CharField(max_length=240, default="", blank=True)
+    snippet_start = models.PositiveSmallIntegerField(default=0)
+    snippet_end = models.PositiveSmallIntegerField(default=0)
     tools_note = models.CharField(max_length=120, default="", blank=True)
 
     priority = models.PositiveIntegerField(default=0)

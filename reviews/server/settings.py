@@ -33,7 +33,7 @@ if PRODUCTION:
 else:
     SECRET_KEY = env.str("SECRET_KEY", "") or stored_secret(DATA_DIR / "secret-key")
     ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [])
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
 
 # -- Applications and middleware
 

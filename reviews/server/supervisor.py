@@ -236,7 +236,8 @@ class Supervisor:
             child.partial += data
             *lines, rest = child.partial.split(b"\n")
             for line in lines:
-                self._say(child.program.name, line)
+                if line.strip():
+                    self._say(child.program.name, line)
             while len(rest) > LONGEST_LINE:
                 self._say(child.program.name, rest[:LONGEST_LINE])
                 del rest[:LONGEST_LINE]
@@ -344,7 +345,10 @@ class Supervisor:
         reader, writer = os.pipe()
         for descriptor in (reader, writer):
             os.set_blocking(descriptor, False)
-        stop_signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        stop_signals = [signal.SIGTERM, signal.SIGINT]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            # Unless started with nohup, which means: go on without the terminal.
+            stop_signals.append(signal.SIGHUP)
 
         def wake() -> None:
             if any(number in stop_signals for number in os.read(reader, 512)):

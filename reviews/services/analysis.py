@@ -10,7 +10,7 @@ import logging
 import secrets
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -76,28 +76,31 @@ def analyse_pending(*, max_batches: int | None = None) -> Progress:
 
 def release_expired() -> int:
     """Give back the turns whose worker is gone; those out of attempts become failed. Returns how many."""
-    now = timezone.now()
-    expired = Turn.objects.across_tenants().filter(analysis_state=AnalysisState.CLAIMED, lease_until__lt=now)
+    expired = Turn.objects.across_tenants().filter(
+        analysis_state=AnalysisState.CLAIMED, lease_until__lt=timezone.now()
+    )
     with transaction.atomic():
-        spent = expired.filter(attempts__gte=MAX_ATTEMPTS)
         if on_postgresql():
             # A slow worker may be storing its batch just now, or another sweep be here: theirs are left out.
-            spent = spent.select_for_update(skip_locked=True, of=("self",))
-        dead = list(spent.values("id", "tenant_id", "occurred_at"))
-        ids = [row["id"] for row in dead]
-        buried = expired.filter(id__in=ids).update(
-            analysis_state=AnalysisState.FAILED, claim="", lease_until=None
-        )
-        if buried:
+            expired = expired.order_by("id").select_for_update(skip_locked=True, of=("self",))
+        rows = list(expired.values("id", "tenant_id", "occurred_at", "attempts"))
+        dead = [row for row in rows if row["attempts"] >= MAX_ATTEMPTS]
+        turns, ids = Turn.objects.across_tenants(), [row["id"] for row in dead]
+        if dead:
+            turns.filter(id__in=ids).update(analysis_state=AnalysisState.FAILED, claim="", lease_until=None)
             TurnPayload.objects.across_tenants().filter(turn_id__in=ids).update(
                 analysis_error=f"The worker stopped {MAX_ATTEMPTS} times while analysing this turn."
             )
-            for row in dead:
-                _count_failed(row["tenant_id"], row["occurred_at"])
-        released = expired.update(analysis_state=AnalysisState.PENDING, claim="", lease_until=None)
-    if buried or released:
-        logger.warning("claims expired", extra={"released": released, "failed": buried})
-    return buried + released
+            counts = Counter((row["tenant_id"], _day(row["occurred_at"])) for row in dead)
+            for (tenant_id, day), count in sorted(counts.items()):
+                add_counts(tenant_id=tenant_id, counts={(day, "failed"): count})
+        if alive := [row["id"] for row in rows if row["attempts"] < MAX_ATTEMPTS]:
+            turns.filter(id__in=alive).update(
+                analysis_state=AnalysisState.PENDING, claim="", lease_until=None
+            )
+    if rows:
+        logger.warning("claims expired", extra={"released": len(alive), "failed": len(dead)})
+    return len(rows)
 
 
 def retry_failed(*, tenant_id: int, turn_ids: list[int]) -> int:
@@ -171,7 +174,7 @@ def _finish(batch: _Batch) -> None:
             claim=batch.token, analysis_state=AnalysisState.CLAIMED, id__in=[turn.pk for turn in batch.turns]
         )
         if on_postgresql():
-            mine = mine.select_for_update(of=("self",))
+            mine = mine.order_by("id").select_for_update(of=("self",))
         ours = set(mine.values_list("id", flat=True))
         batch.judged = [entry for entry in batch.judged if entry[0].pk in ours]
         counts: dict[int, Counts] = {}
@@ -196,30 +199,28 @@ def _finish(batch: _Batch) -> None:
         if findings:
             insert_rows(Finding, FINDING_COLUMNS, findings)
         for turn in batch.turns:
-            if turn.pk in batch.broken and turn.pk in ours:
-                _give_back(turn, batch.broken[turn.pk])
+            if turn.pk in batch.broken and turn.pk in ours and _give_back(turn, batch.broken[turn.pk]):
+                counts.setdefault(turn.tenant_id, Counter())[_day(turn.occurred_at), "failed"] += 1
         for tenant_id, tally in sorted(counts.items()):
             add_counts(tenant_id=tenant_id, counts=tally)
 
 
 def _counted(turn: Turn, names: list[str]) -> dict[tuple[Any, str], int]:
-    day = turn.occurred_at.astimezone(UTC).date()
-    return {(day, name): 1 for name in names}
+    return {(_day(turn.occurred_at), name): 1 for name in names}
 
 
-def _give_back(turn: Turn, error: str) -> None:
-    """After an error: another attempt, or the dead-letter state when they are used up."""
+def _day(moment: datetime) -> date:
+    return moment.astimezone(UTC).date()
+
+
+def _give_back(turn: Turn, error: str) -> bool:
+    """After an error: another attempt, or (True) the dead-letter state when they are used up."""
     spent = turn.attempts + 1 >= MAX_ATTEMPTS
     Turn.objects.across_tenants().filter(pk=turn.pk).update(
         analysis_state=AnalysisState.FAILED if spent else AnalysisState.PENDING, claim="", lease_until=None
     )
     TurnPayload.objects.across_tenants().filter(turn_id=turn.pk).update(analysis_error=error[:2000])
-    if spent:
-        _count_failed(turn.tenant_id, turn.occurred_at)
-
-
-def _count_failed(tenant_id: int, occurred_at: datetime) -> None:
-    add_counts(tenant_id=tenant_id, counts={(occurred_at.astimezone(UTC).date(), "failed"): 1})
+    return spent
 
 
 def stored_record(turn: Turn, payload: TurnPayload) -> TurnRecord:

@@ -73,14 +73,15 @@ def block(title: str, value: Any, *, whole: bool = False) -> Block:
 
 
 def pretty(value: Any) -> str:
+    """A value as its reader wants to see it."""
     if isinstance(value, str):
         stripped = value.lstrip()
         if not stripped.startswith(("{", "[")):
-            return value
+            return str(value)
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            return value
+            return str(value)
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 

@@ -119,6 +119,9 @@ def _store(tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
             external_id__in=[p.external_id for p in prepared]
         ).values_list("external_id", "content_hash", "id", "source")
     }
+    if stubs := [turn_id for _, turn_id, source in known.values() if source == Source.EVENT]:
+        # Locked at once and before anything is inserted, in an order all writers share: no deadlock.
+        list(turns.filter(id__in=stubs).order_by("id").select_for_update().values_list("id"))
     fresh: dict[str, PreparedTurn] = {}
     for p in prepared:
         if p.external_id not in known:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from reviews.core.fabrication import FabricationFinding, detect_fabrication, left_strip_length
 from reviews.core.intent import IntentClassifier, IntentVerdict
@@ -25,8 +25,15 @@ TOOLS_NOTE_LENGTH = 120
 #: Actions of a runtime that changed what the user saw: facts, where our own outcome is an opinion.
 STRONG_ACTIONS = ("revise_forced", "refuse_replaced")
 
-_WHITE_SPACE = re.compile(r"\s+")
 _classifier = IntentClassifier()
+
+
+class Snippet(NamedTuple):
+    """One line of a draft; the claim in it are the characters from ``start`` to ``end`` (equal for none)."""
+
+    text: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -36,14 +43,14 @@ class Judgement:
     intent: IntentVerdict | None
     outcome: FabricationOutcome
     draft_offset: int
-    snippet: str
+    snippet: Snippet
     tools_note: str
 
     @property
     def findings(self) -> Sequence[FabricationFinding]:
         return self.outcome.findings
 
-    @property
+    @cached_property
     def max_severity(self) -> int:
         return max((SEVERITY_RANK[f.severity] for f in self.findings), default=0)
 
@@ -124,16 +131,35 @@ def detector_call(call: ToolCall) -> dict[str, Any]:
     return found
 
 
-def snippet_of(draft: str, findings: Sequence[FabricationFinding], offset: int) -> str:
+def snippet_of(draft: str, findings: Sequence[FabricationFinding], offset: int) -> Snippet:
     """One line of the draft around its most confident claim, or its beginning when nothing is claimed."""
     lead = max(findings, key=lambda f: f.confidence, default=None)
-    start = lead.span[0] if lead is not None else 0
-    begin = max(0, start - SNIPPET_LEAD) + offset
+    if lead is None:
+        text = _folded(draft[offset : offset + 2 * SNIPPET_LENGTH])
+        return Snippet(_cut(text), 0, 0)
+    first, last = lead.span[0] + offset, lead.span[1] + offset
+    begin = max(offset, first - SNIPPET_LEAD)
+    if begin > offset:
+        # Not in the middle of a word, where there is a gap to start after.
+        begin = draft.find(" ", begin, first) + 1 or begin
+    before = "…" if begin > offset else ""
+    before += _folded(draft[begin:first])
     # A claim may hold any amount of white space, so cut before folding it.
-    text = _WHITE_SPACE.sub(" ", draft[begin : begin + 2 * SNIPPET_LENGTH]).strip()
-    if len(text) > SNIPPET_LENGTH:
-        text = text[: SNIPPET_LENGTH - 1] + "…"
-    return "…" + text if begin > offset else text
+    claim = _folded(draft[first : min(last, first + 2 * SNIPPET_LENGTH)])
+    text = _cut(before + claim + _folded(draft[last : last + 2 * SNIPPET_LENGTH]))
+    return Snippet(text, len(before), min(len(before) + len(claim), len(text)))
+
+
+def _folded(text: str) -> str:
+    """White space as single spaces, kept at the ends, so that pieces can be put together again."""
+    folded = " ".join(text.split())
+    if not folded:
+        return " " if text else ""
+    return f"{' ' if text[0].isspace() else ''}{folded}{' ' if text[-1].isspace() else ''}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SNIPPET_LENGTH else text[: SNIPPET_LENGTH - 1] + "…"
 
 
 def tools_note(calls: Sequence[ToolCall]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -51,6 +52,7 @@ def publish_settings(
     values: dict[str, Any],
     note: str = "",
     based_on: int | None = None,
+    at: datetime | None = None,
 ) -> PolicyVersion:
     """Publish new settings as the next version; the version in force becomes superseded.
 
@@ -65,6 +67,7 @@ def publish_settings(
         settings = parse_settings(values)
     except SettingsError as error:
         raise InvalidError("Some settings cannot be used.", fields=error.problems) from error
+    at = at or timezone.now()
     with transaction.atomic():
         # The tenant's row is the lock: two managers publish one after the other.
         Tenant.objects.select_for_update().get(pk=tenant.pk)
@@ -86,7 +89,8 @@ def publish_settings(
             based_on=before,
             settings=settings.to_json(),
             state=PolicyState.PUBLISHED,
-            published_at=timezone.now(),
+            created_at=at,
+            published_at=at,
         )
         version.save(force_insert=True)
         audit.record_event(
@@ -96,5 +100,6 @@ def publish_settings(
             object_type="policy",
             object_id=number,
             data={"settings": settings.to_json(), "note": note},
+            at=at,
         )
     return version

@@ -80,7 +80,7 @@ class QueuePage:
 #: Columns that a row of the list shows; the rest of the narrow row stays where it is.
 ROW_COLUMNS = (
     "id", "external_id", "agent", "occurred_at", "kinds", "finding_count", "max_severity", "max_confidence",
-    "outcome", "snippet", "tools_note", "priority", "review_state", "verdict", "assignee_id",
+    "outcome", "snippet", "snippet_start", "snippet_end", "tools_note", "priority", "review_state", "verdict", "assignee_id",
     "analysis_state", "decided_by_id", "version",
 )  # fmt: skip
 

@@ -314,14 +314,13 @@ def _advance(turn: Turn, seen_version: int, values: dict[str, Any]) -> None:
 
 
 def _conflict(turn: Turn) -> ConflictError:
-    last = turn.decisions.select_related("actor").order_by("-version").first()
+    last = (
+        turn.decisions.select_related("actor", "finding", "undoes__finding").order_by("-version").first()
+    )
     if last is None:
         return ConflictError("This turn has changed since you opened it.", turn_id=turn.pk)
-    what = last.get_action_display()
-    if last.value and last.action in (DecisionAction.LABEL, DecisionAction.DECIDE):
-        what += f" as {Label(last.value).label.lower()}"
     return ConflictError(
-        f"{last.actor.display_name} {what} while you were looking. Your decision was not saved.",
+        f"{last.actor.display_name} {last.summary} while you were looking. Your decision was not saved.",
         turn_id=turn.pk,
         actor=last.actor.username,
     )

@@ -45,6 +45,8 @@ JUDGED_COLUMNS = (
     "max_confidence",
     "draft_offset",
     "snippet",
+    "snippet_start",
+    "snippet_end",
     "tools_note",
     "priority",
     "review_state",
@@ -196,7 +198,7 @@ def judged_values(
         judgement.max_severity,
         judgement.outcome.max_finding_confidence,
         judgement.draft_offset,
-        judgement.snippet,
+        *judgement.snippet,
         judgement.tools_note,
         judgement.priority,
         ReviewState.OPEN.value if kinds else ReviewState.NONE.value,
@@ -205,7 +207,7 @@ def judged_values(
 
 @cache
 def _flags(kinds: int) -> tuple[bool | int, ...]:
-    """Values of the ``has_*`` columns. SQLite keeps 0 and 1, and its driver is slow to make them of a bool."""
+    """Values of the ``has_*`` columns. SQLite keeps 0 and 1; its driver is slow to turn bools into them."""
     stored = bool if on_postgresql() else int
     return tuple(stored(kinds & bit != 0) for bit in KIND_BITS.values())
 
@@ -213,7 +215,7 @@ def _flags(kinds: int) -> tuple[bool | int, ...]:
 def _pending_values() -> tuple[Any, ...]:
     return (
         AnalysisState.PENDING.value, None, None, ActionTaken.NONE.value, "", 0, 0, *_flags(0),
-        0, 0.0, 0, "", "", 0, ReviewState.NONE.value,
+        0, 0.0, 0, "", 0, 0, "", 0, ReviewState.NONE.value,
     )  # fmt: skip
 
 

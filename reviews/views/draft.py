@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from reviews.models import Finding
@@ -23,11 +24,13 @@ class Run(NamedTuple):
 def draft_runs(draft: str, offset: int, findings: Sequence[Finding], current: int | None) -> list[Run]:
     """Cut ``draft`` at the edges of the findings' spans (which count from ``offset``)."""
     spans = [
-        (offset + f.span_start, min(offset + f.span_end, len(draft)), f) for f in findings if f.span_end > f.span_start
+        (offset + f.span_start, min(offset + f.span_end, len(draft)), f)
+        for f in findings
+        if f.span_end > f.span_start
     ]
     edges = sorted({0, len(draft)} | {edge for start, end, _ in spans for edge in (start, end)})
     runs = []
-    for begin, end in zip(edges, edges[1:], strict=False):
+    for begin, end in pairwise(edges):
         inside = [f for start, stop, f in spans if start <= begin and end <= stop]
         starts = [f.position + 1 for start, _, f in spans if start == begin and f in inside]
         runs.append(Run(draft[begin:end], _css(inside, current), starts, _title(inside)))

@@ -44,7 +44,9 @@ class Row(NamedTuple):
     high: bool
     kinds: str
     agent: str
-    snippet: str
+    before: str
+    claim: str
+    after: str
     tools: str
     state: str
     state_class: str
@@ -132,7 +134,9 @@ def _row(turn: Turn, base: str, query: str, now: Any, people: dict[int, str]) ->
         high=turn.max_confidence >= HIGH_CONFIDENCE,
         kinds=f"{names} +{len(kinds) - 1}" if len(kinds) > 1 else names,
         agent=visible(turn.agent),
-        snippet=visible(turn.snippet),
+        before=visible(turn.snippet[: turn.snippet_start]),
+        claim=visible(turn.snippet[turn.snippet_start : turn.snippet_end]),
+        after=visible(turn.snippet[turn.snippet_end :]),
         tools=visible(turn.tools_note),
         state=state,
         state_class=state_class,
@@ -168,7 +172,9 @@ def _choices(request: TenantRequest, wanted: queue.QueueFilter) -> dict[str, Any
     )
     reviewers = [
         m
-        for m in Membership.objects.for_tenant(request.tenant).select_related("user").order_by("user__username")
+        for m in Membership.objects.for_tenant(request.tenant)
+        .select_related("user")
+        .order_by("user__username")
         if m.may(Role.REVIEWER)
     ]
     me = request.user.pk
@@ -182,7 +188,11 @@ def _choices(request: TenantRequest, wanted: queue.QueueFilter) -> dict[str, Any
         "agent": _options({"": "any", **{name: visible(name) for name in agents}}, wanted.agent),
         "outcome": _options({"": "any", **dict(ActionTaken.choices[1:])}, wanted.outcome),
         "assignee": _options(
-            {"": "anyone", "me": "me", **{str(m.user_id): m.user.display_name for m in reviewers if m.user_id != me}},
+            {
+                "": "anyone",
+                "me": "me",
+                **{str(m.user_id): m.user.display_name for m in reviewers if m.user_id != me},
+            },
             "me" if wanted.assignee == me else str(wanted.assignee or ""),
         ),
         "age": _options({"": "any", **AGE_NAMES}, wanted.age),
@@ -192,5 +202,3 @@ def _choices(request: TenantRequest, wanted: queue.QueueFilter) -> dict[str, Any
 
 def _options(names: dict[str, str], chosen: str) -> list[tuple[str, str, bool]]:
     return [(value, name, value == chosen) for value, name in names.items()]
-
-

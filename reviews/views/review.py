@@ -1,7 +1,7 @@
 """Focus mode: one turn, its claims, the evidence, and the decisions on it.
 
-The page and every decision answer with the same fragment. A decision re-reads what is stored and shows the next
-claim, then the next turn of the filter; without HTMX it redirects there.
+The page and every decision answer with the same fragment. A decision re-reads what is stored and shows the
+next claim, then the next turn of the filter; without HTMX it redirects there.
 """
 
 from __future__ import annotations
@@ -166,9 +166,7 @@ def _end_of_list(request: TenantRequest) -> HttpResponse:
         "query": query_of(request),
         "last": review.last_undoable(tenant=request.tenant, actor=request.user),
     }
-    return render_page(
-        request, "reviews/turn.html", context, fragment="reviews/partials/_end_of_list.html"
-    )
+    return render_page(request, "reviews/turn.html", context, fragment="reviews/partials/_end_of_list.html")
 
 
 def _show(
@@ -207,7 +205,9 @@ def _show(
         "may_review": may_review,
         "reviewers": _reviewers(request) if may_review else [],
         "history": list(
-            turn.decisions.select_related("actor", "finding", "undone_by").order_by("-version")[:HISTORY_LENGTH]
+            turn.decisions.select_related("actor", "finding", "undone_by", "undoes__finding").order_by("-version")[
+                :HISTORY_LENGTH
+            ]
         ),
         "previous": queue.neighbour(tenant=tenant, wanted=wanted, turn=turn, forward=False),
         "following": queue.neighbour(tenant=tenant, wanted=wanted, turn=turn),
@@ -261,5 +261,3 @@ def _seconds(values: QueryDict) -> float | None:
     except ValueError:
         return None
     return seconds if seconds >= 0 else None
-
-

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-#: Controls except tab and line feed, and characters that hide, reorder or imitate: bidi controls, zero-width
-#: characters, tags, variation selectors beyond the common two, soft hyphen, line and paragraph separators.
+#: Controls except tab and line feed, and characters that hide, reorder or imitate: bidi controls,
+#: zero-width characters, tags, variation selectors, soft hyphen, line and paragraph separators.
 INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u2028-\u202f\u205f-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
 )
 
 _NAMES = {"\r": "CR", "\x1b": "ESC", "\x00": "NUL", "\x08": "BS", "\x7f": "DEL", "\xad": "SHY", "\u200b": "ZWSP",

@@ -347,6 +347,8 @@ def test_lone_surrogates_are_just_characters():
 
 # -- batches of candidates --
 
+# Long enough that an automaton is worth its cost from 30 needles on.
+FILLER = "filler " * 30_000
 HEXES = [f"{number:x}abcdef"[-8:] for number in range(16, 700)]
 
 
@@ -354,14 +356,15 @@ HEXES = [f"{number:x}abcdef"[-8:] for number in range(16, 700)]
 @pytest.mark.parametrize("tail", ["", "\u2014", "\x00"])
 def test_batched_grounding_gives_what_one_by_one_gives(count, tail):
     needles = [*HEXES[:count], UUID, "job-17/x"]
-    texts = ["filler " * 3000 + tail, "x".join([*HEXES[:count:2], "job-17/xyz"]) + tail]
+    texts = [FILLER + tail, "x".join([*HEXES[:count:2], "job-17/xyz"]) + tail]
     assert _needles.occurring(needles, texts) == {n for n in needles if any(n in t for t in texts)}
 
 
 def test_without_re2_the_answers_are_the_same(monkeypatch):
-    texts = ["filler " * 3000 + " ".join(HEXES[:30:3])]
+    texts = [FILLER + " ".join(HEXES[:30:3])]
     expected = set(HEXES[:30:3])
     assert _needles.occurring(HEXES[:30], texts) == expected
+    assert _needles._by_automaton(HEXES[:30], [texts[0].encode()]) in (expected, None)
     monkeypatch.setattr(_needles, "re2", None)
     assert _needles.occurring(HEXES[:30], texts) == expected
 
@@ -371,8 +374,12 @@ def test_an_automaton_out_of_memory_is_not_taken_for_absence(monkeypatch, kiloby
     """Too little to compile, enough to compile but not to search, and just enough."""
     pytest.importorskip("re2")
     monkeypatch.setattr(_needles, "_AUTOMATON_BYTES", int(kilobytes * 1024))
-    texts = ["filler " * 3000 + " ".join(HEXES[:30:3])]
+    texts = [FILLER + " ".join(HEXES[:30:3])]
+    used = []
+    by_automaton = _needles._by_automaton
+    monkeypatch.setattr(_needles, "_by_automaton", lambda *a: used.append(by_automaton(*a)) or used[-1])
     assert _needles.occurring(HEXES[:30], texts) == set(HEXES[:30:3])
+    assert used == [None if kilobytes < 9 else set(HEXES[:30:3])] or kilobytes in (16, 24)
 
 
 def test_a_periodic_text_does_not_make_the_index_slow_or_wrong():

@@ -17,7 +17,7 @@ LOCKS = {"server": ("server",), "dev": ("server", "dev"), "parity": ("parity",)}
 def requirements_in(lock: str) -> dict[str, tuple[Requirement, int]]:
     """Each pinned requirement of a lock file and the number of hashes it carries."""
     text = (ROOT / "requirements" / f"{lock}.lock").read_text()
-    found = {}
+    found: dict[str, tuple[Requirement, int]] = {}
     for entry in re.sub(r"\\\n\s*", " ", text).splitlines():
         if entry.strip() and not entry.lstrip().startswith("#"):
             pin, *hashes = entry.split(" --hash=")

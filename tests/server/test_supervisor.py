@@ -264,9 +264,10 @@ def test_running_requests_finish_when_the_server_stops() -> None:
 
         thread = threading.Thread(target=run)
         thread.start()
-        idle = HTTPConnection(*listener.getsockname())
+        host, port = listener.getsockname()
+        idle = HTTPConnection(host, port)
         idle.connect()
-        running = HTTPConnection(*listener.getsockname(), timeout=PATIENCE)
+        running = HTTPConnection(host, port, timeout=PATIENCE)
         running.request("GET", "/")
         assert entered.wait(PATIENCE)
         stopping.set()

@@ -1,0 +1,361 @@
+"""How fast pages and API answer over HTTP, with 10,000 and with 1,000,000 turns.
+
+    python benchmarks/pages.py [--sizes 10000,1000000] [--database-url postgres://…] [--keep DIR]
+
+Builds each database once (kept under ``--keep`` and used again), starts the real server on it, and prints p50
+and p95 in milliseconds with the number of queries, and the ratio of the largest to the smallest size.
+On PostgreSQL each size gets a database of its own beside the one named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlencode
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+#: Turns that really differ; the rest repeat them under other ids and times.
+DISTINCT = 2_000
+CHUNK = 5_000
+SAMPLES = 300
+PASSWORD = "benchmark-only"
+
+
+def main() -> None:
+    options = _options()
+    results: dict[int, dict[str, tuple[float, float, int | None]]] = {}
+    for size in options.sizes:
+        environment = _environment(options, size)
+        if options.build:
+            build(size)
+            return
+        subprocess.run(
+            [sys.executable, __file__, "--build", "--sizes", str(size)], env=environment, check=True
+        )
+        results[size] = measure(environment, options)
+    _print(results)
+
+
+# -- Building the data
+
+
+def build(size: int) -> None:
+    """Fill the database in the environment up to ``size`` turns."""
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.db import connection
+
+    from reviews.models import Membership, Tenant, Turn, User
+    from reviews.services import keys, policies
+
+    call_command("migrate", verbosity=0)
+    tenant = Tenant.objects.filter(slug="bench").first()
+    if tenant is None:
+        tenant = Tenant.objects.create(slug="bench", name="Bench")
+        user = User.objects.create_user("bench", password=PASSWORD)
+        Membership.objects.across_tenants().create(tenant=tenant, user=user, role="owner")
+        policies.publish_settings(tenant=tenant, author=user, values={})
+        _, secret = keys.create_key(
+            tenant=tenant, author=user, name="bench", scopes=["ingest", "read", "policy"], expires_at=None
+        )
+        (Path(os.environ["REVIEWS_DATA_DIR"]) / "bench-key").write_text(secret)
+    have = Turn.objects.for_tenant(tenant).count()
+    began = time.perf_counter()
+    for first in range(have, size, CHUNK):
+        _store(tenant, first, min(CHUNK, size - first))
+        if sys.stderr.isatty():
+            print(f"\r{first + CHUNK:,} of {size:,}", end="", file=sys.stderr, flush=True)
+    if have < size:
+        print(f"built {size:,} turns on {connection.vendor} in {time.perf_counter() - began:.0f} s")
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE" if connection.vendor == "postgresql" else "PRAGMA optimize")
+
+
+_templates: list = []
+
+
+def _store(tenant, first: int, count: int) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    from reviews.models.bulk import to_db_time
+    from reviews.services.intake import store_prepared
+    from reviews.services.judge import judge
+    from reviews.services.policies import current_policy
+    from reviews.services.rows import TURN_COLUMNS, prepare
+
+    if not _templates:
+        policy = current_policy(tenant=tenant)
+        now = datetime.now(UTC)
+        for record in _records():
+            _templates.append(
+                prepare(
+                    record,
+                    tenant_id=tenant.pk,
+                    source="import",
+                    received_at=now,
+                    judgement=judge(record, policy.settings),
+                    policy_version_id=policy.id,
+                )
+            )
+    external = TURN_COLUMNS.index("external_id") - 1
+    occurred = TURN_COLUMNS.index("occurred_at") - 1
+    start = datetime.now(UTC) - timedelta(days=60)
+    prepared = []
+    for n in range(first, first + count):
+        template = _templates[n * 7919 % len(_templates)]
+        row = list(template.turn)
+        row[external] = f"bench-{n:08d}"
+        # Sixty days at 1,000,000 turns: about what a busy tenant sends.
+        moment = start + timedelta(seconds=n * 5)
+        row[occurred] = to_db_time(moment)
+        prepared.append(template._replace(external_id=row[external], day=moment.date(), turn=tuple(row)))
+    store_prepared(tenant=tenant, prepared=prepared)
+
+
+def _records():
+    from benchmarks.corpus import make_turn
+    from reviews.formats.record import ToolCall, TurnRecord
+
+    agents = ("billing-bot", "support-bot", "ops-bot", "es-bot")
+    for n in range(DISTINCT):
+        turn = make_turn(900, 400, (0, 0, 2, 4)[n % 4], n)
+        yield TurnRecord(
+            external_id=f"template-{n}",
+            draft=turn["response_text"],
+            user_message=turn["user_message"],
+            hydrated_context=turn["hydrated_context"],
+            tool_calls=[ToolCall(**call) for call in turn["tool_calls_this_turn"]],
+            agent=agents[n % 4],
+        )
+
+
+# -- Measuring
+
+
+def measure(environment: dict[str, str], options: argparse.Namespace) -> dict[str, tuple[float, float, int | None]]:
+    port = _free_port()
+    server = subprocess.Popen(
+        [sys.executable, str(ROOT / "manage.py"), "serve", "--no-worker", "--port", str(port)],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(port, server)
+        client = Client(port)
+        client.log_in()
+        key = (Path(environment["REVIEWS_DATA_DIR"]) / "bench-key").read_text()
+        api = {"Authorization": f"Bearer {key}"}
+        queries = _queries(environment)
+        results = {}
+        gets = {
+            "list API, 50": ("/api/v1/turns?limit=50", api),
+            "list API, 50, deep": (_deep_cursor(client, api), api),
+            "queue": ("/t/bench/queue/", {}),
+            "queue, by kind": ("/t/bench/queue/?kind=kv", {}),
+            "queue, by agent": ("/t/bench/queue/?agent=ops-bot", {}),
+            "queue, newest": ("/t/bench/queue/?order=newest", {}),
+            "queue, two filters": ("/t/bench/queue/?kind=uuid&agent=es-bot", {}),
+            "overview": ("/t/bench/", {}),
+            "review page": (client.first_turn(), {}),
+        }
+        for name, (path, headers) in gets.items():
+            timings = [client.timed("GET", path, headers=headers) for _ in range(SAMPLES)][20:]
+            results[name] = (*_percentiles(timings), queries.get(name))
+        results["save a decision"] = (*_percentiles(client.decide(SAMPLES)[20:]), queries.get("save a decision"))
+    finally:
+        server.terminate()
+        server.wait(20)
+    return results
+
+
+class Client:
+    """One keep-alive connection with a session, as a browser holds it."""
+
+    def __init__(self, port: int) -> None:
+        self.connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        self.cookies: dict[str, str] = {}
+
+    def request(self, method: str, path: str, body: str = "", headers: dict[str, str] | None = None):
+        sent = dict(headers or {})
+        if self.cookies and "Authorization" not in sent:
+            sent["Cookie"] = "; ".join(f"{k}={v}" for k, v in self.cookies.items())
+        if body:
+            sent["Content-Type"] = "application/x-www-form-urlencoded"
+        if self.connection.sock is None:
+            self.connection.connect()
+        self.connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connection.request(method, path, body or None, sent)
+        response = self.connection.getresponse()
+        text = response.read().decode()
+        for name, value in response.getheaders():
+            if name.lower() == "set-cookie":
+                cookie = value.split(";")[0].split("=", 1)
+                self.cookies[cookie[0]] = cookie[1]
+        return response, text
+
+    def timed(self, method: str, path: str, body: str = "", headers: dict[str, str] | None = None) -> float:
+        began = time.perf_counter()
+        response, text = self.request(method, path, body, headers)
+        spent = (time.perf_counter() - began) * 1e3
+        if response.status not in (200, 302):
+            raise SystemExit(f"{method} {path}: {response.status}\n{text[:500]}")
+        return spent
+
+    def log_in(self) -> None:
+        self.request("GET", "/login/")
+        form = {"username": "bench", "password": PASSWORD, "csrfmiddlewaretoken": self.cookies["csrftoken"]}
+        response, _ = self.request("POST", "/login/", urlencode(form))
+        if response.status != 302:
+            raise SystemExit(f"login failed: {response.status}")
+
+    def first_turn(self) -> str:
+        _, text = self.request("GET", "/t/bench/queue/")
+        return re.search(r'class="row" href="([^"]+)"', text)[1]
+
+    def decide(self, count: int) -> list[float]:
+        """Label claims as a reviewer would: HTMX posts, the answer is the next claim or turn."""
+        path = self.first_turn()
+        timings = []
+        _, text = self.request("GET", path)
+        while len(timings) < count:
+            row = re.search(r'claim-row current" method="post" action="([^"]+)".*?</form>', text, re.S)
+            if row is None:
+                _, text = self.request("GET", self.first_turn())
+                continue
+            fields = dict(re.findall(r'name="(version|position)" value="(\d+)"', row[0]))
+            body = urlencode({**fields, "label": "fabricated", "spent": "3.5"})
+            headers = {"HX-Request": "true", "X-CSRFToken": self.cookies["csrftoken"]}
+            began = time.perf_counter()
+            response, text = self.request("POST", row[1].replace("&amp;", "&"), body, headers)
+            timings.append((time.perf_counter() - began) * 1e3)
+            if response.status != 200:
+                raise SystemExit(f"decision: {response.status}\n{text[:500]}")
+        return timings
+
+
+def _deep_cursor(client: Client, api: dict[str, str]) -> str:
+    import json
+
+    path = "/api/v1/turns?limit=200"
+    for _ in range(20):
+        _, text = client.request("GET", path, headers=api)
+        cursor = json.loads(text).get("next_cursor") or json.loads(text).get("next")
+        if not cursor:
+            break
+        path = f"/api/v1/turns?limit=200&cursor={cursor}"
+    return path.replace("limit=200", "limit=50")
+
+
+def _queries(environment: dict[str, str]) -> dict[str, int]:
+    """Query counts of the pages, counted in a process of its own through Django's test client."""
+    code = (
+        "import django, json; django.setup()\n"
+        "from django.test import Client\n"
+        "from django.test.utils import CaptureQueriesContext\n"
+        "from django.db import connection\n"
+        "from reviews.models import User\n"
+        "c = Client(HTTP_HOST='localhost'); c.force_login(User.objects.get(username='bench'))\n"
+        "out = {}\n"
+        "for name, path in json.loads(input()).items():\n"
+        "    c.get(path)\n"
+        "    with CaptureQueriesContext(connection) as q: c.get(path)\n"
+        "    out[name] = len(q)\n"
+        "print(json.dumps(out))\n"
+    )
+    import json
+
+    pages = {
+        "queue": "/t/bench/queue/",
+        "queue, by kind": "/t/bench/queue/?kind=kv",
+        "queue, by agent": "/t/bench/queue/?agent=ops-bot",
+        "queue, newest": "/t/bench/queue/?order=newest",
+        "queue, two filters": "/t/bench/queue/?kind=uuid&agent=es-bot",
+        "overview": "/t/bench/",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, input=json.dumps(pages), capture_output=True, text=True
+    )
+    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
+
+
+def _percentiles(timings: list[float]) -> tuple[float, float]:
+    ordered = sorted(timings)
+    return ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]
+
+
+def _print(results: dict[int, dict[str, tuple[float, float, int | None]]]) -> None:
+    sizes = sorted(results)
+    print(f"{'':22}" + "".join(f"{size:>12,} turns      " for size in sizes) + "  ratio of p50   queries")
+    for name in results[sizes[0]]:
+        cells = "".join("   p50 {:6.2f} p95 {:6.2f}".format(*results[size][name][:2]) for size in sizes)
+        ratio = results[sizes[-1]][name][0] / results[sizes[0]][name][0]
+        print(f"{name:22}{cells}   {ratio:8.2f}   {results[sizes[-1]][name][2] or '':>8}")
+
+
+# -- Surroundings
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", default="10000,1000000", type=lambda s: [int(n) for n in s.split(",")])
+    parser.add_argument("--database-url", default="", help="a PostgreSQL database; SQLite without it")
+    parser.add_argument("--keep", default="/tmp/reviews-bench", type=Path)
+    parser.add_argument("--build", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _environment(options: argparse.Namespace, size: int) -> dict[str, str]:
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "reviews.server.settings",
+        "PYTHONPATH": str(ROOT),
+        "LOG_LEVEL": "WARNING",
+    }
+    if options.build:
+        return environment
+    kind = "postgresql" if options.database_url else "sqlite"
+    folder = options.keep / f"{kind}-{size}"
+    folder.mkdir(parents=True, exist_ok=True)
+    environment["REVIEWS_DATA_DIR"] = str(folder)
+    environment.pop("DATABASE_URL", None)
+    if options.database_url:
+        base, name = options.database_url.rsplit("/", 1)
+        environment["DATABASE_URL"] = f"{base}/{name}_{size}"
+        subprocess.run(
+            ["psql", "-q", options.database_url, "-c", f"CREATE DATABASE {name}_{size}"], stderr=subprocess.DEVNULL
+        )
+    return environment
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _wait_for(port: int, server: subprocess.Popen) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            connection = HTTPConnection("127.0.0.1", port, timeout=5)
+            connection.request("GET", "/healthz")
+            if connection.getresponse().status == 200:
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit("the server did not start")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from django.test import Client
+
+from reviews.models import Tenant
+from reviews.services.policies import publish_settings
+
+POLICY = "/api/v1/policy"
+
+
+def test_tells_the_published_version(api, tenant):
+    publish_settings(
+        tenant=tenant, author=None, values={"fabrication_check_mode": "refuse", "identifier_keys": ["po"]}
+    )
+    body = api.get(POLICY).json()
+    assert body == {
+        "version": 2,
+        "settings": {
+            "fabrication_check_mode": "refuse",
+            "fabrication_refuse_min_confidence": 0.8,
+            "identifier_keys": ["po"],
+            "tool_trigger_keywords": {},
+        },
+    }
+
+
+def test_a_tenant_without_a_version_has_the_defaults(client_for, db):
+    tenant = Tenant.objects.create(slug="new", name="New")
+    body = client_for(tenant).get(POLICY).json()
+    assert body["version"] == 0
+    assert body["settings"]["fabrication_check_mode"] == "observe"
+
+
+def test_is_not_sent_again_to_who_has_it(api, tenant):
+    etag = api.get(POLICY).headers["ETag"]
+    for known in (etag, f"W/{etag}", f'"x", {etag}', "*"):
+        response = api.get(POLICY, headers={"if-none-match": known})
+        assert (response.status_code, response.content) == (304, b"")
+        assert response.headers["ETag"] == etag
+    publish_settings(tenant=tenant, author=None, values={})
+    response = api.get(POLICY, headers={"if-none-match": etag})
+    assert response.status_code == 200
+    assert response.json()["version"] == 2
+
+
+def test_the_etag_is_the_tenants_own(api, other_api):
+    etag = api.get(POLICY).headers["ETag"]
+    assert other_api.get(POLICY, headers={"if-none-match": etag}).status_code == 200
+
+
+def test_a_nonsensical_condition_is_ignored(api):
+    for known in ("", "nonsense", '"', ",,,", "x" * 10_000):
+        assert api.get(POLICY, headers={"if-none-match": known}).status_code == 200
+
+
+def test_two_queries(api, django_assert_num_queries):
+    api.get(POLICY)
+    with django_assert_num_queries(2):
+        api.get(POLICY)
+
+
+def test_head_has_the_headers_only(api):
+    response = api.head(POLICY)
+    assert response.status_code == 200
+    assert response.headers["ETag"]
+    assert isinstance(api, Client)
+    assert response.content == b""
