@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from rest_framework.response import Response
 
+from reviews import tasks
 from reviews.api.answers import CONFLICT
 from reviews.api.authentication import ApiRequest
 from reviews.api.base import ApiView
@@ -28,6 +29,9 @@ class Check(ApiView):
     def post(self, request: ApiRequest) -> Response:
         body = read_body(request, limit=TURN_BYTES)
         checked = check_turn(tenant=request.tenant, record=decode_turn(body.raw))
+        if checked.accepted.status is Status.ACCEPTED and not checked.accepted.analysed:
+            # It filled in what a runtime's event had told, and is analysed with that.
+            tasks.hint_analysis()
         answer = _answer(checked)
         if checked.accepted.status is Status.CONFLICT:
             return Response({"code": "conflict", "message": CONFLICT, **answer}, status=409)

@@ -23,7 +23,7 @@ def text_of(value: object) -> str:
 
 def readable_calls(tool_calls: object) -> Sequence[Any]:
     """The tool calls as a sequence; empty when they are none or cannot be walked."""
-    if isinstance(tool_calls, list | tuple):
+    if isinstance(tool_calls, (list, tuple)):
         return tool_calls
     try:
         return list(tool_calls) if tool_calls else ()  # type: ignore[call-overload]
@@ -81,7 +81,7 @@ def _printed(value: object) -> str:
 
 def _fields(call: Any, names: Sequence[str]) -> list[Any]:
     """The call's values under ``names``; empty when the call is no mapping or refuses to be read."""
-    if not isinstance(call, Mapping):
+    if type(call) is not dict and not isinstance(call, Mapping):  # the second test is slow
         return []
     try:
         return [call.get(name) for name in names]

@@ -67,7 +67,7 @@ def _encoded(texts: Sequence[str]) -> list[bytes]:
 
 
 def _one_by_one(needles: list[str], texts: Sequence[str]) -> set[str]:
-    if len(needles) > 2:
+    if len(needles) > 2 and not all(map(str.isascii, texts)):
         # Searching one-byte text is several times faster than text with wide characters.
         texts = [
             text if text.isascii() else text.encode("latin-1", "replace").decode("latin-1") for text in texts

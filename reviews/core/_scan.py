@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from reviews.core.lexicon import CLAIM_VERB_HINTS, NEAR_KEY_WINDOW
 
 __all__ = ["KeySet", "KeyValue", "Span", "claims", "hex_tokens", "key_before", "key_values", "view_of"]
 
+# Plain tuples: drafts may hold thousands of them, and named ones take five times as long to make.
 Span = tuple[int, int]  # (start, end) offsets in the text
+KeyValue = tuple[str, str, Span]  # key as written, value, from the key's start to the value's end
 
 # Classes of the view: gap (no word character, or not in Latin-1), hex digit, the letter i, other word.
 _GAP: Final = ord(" ")
@@ -35,13 +37,13 @@ def _class_of(character: str) -> int:
 _CLASSES: Final = bytes(_class_of(chr(code)) for code in range(256))
 
 _CLAIM: Final = re.compile(rf"\bI\s+({'|'.join(CLAIM_VERB_HINTS)})\b", re.IGNORECASE)
-_HEX_RUN: Final = re.compile(rb" hhhhhhh*")  # spelt out: the engine searches for a literal prefix quickly
 _UUID: Final = re.compile(
     r"\b[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}\b"
 )
 # Hex digits before the first hyphen of a UUID: 8, or more where leading hyphens are left out.
 _UUID_OPENINGS: Final = frozenset((8, 12, 16, 20, 32))
 _SHORT_HEX_MAX: Final = 16
+_HEX_MAX: Final = 32  # a UUID without hyphens
 
 _KEY: Final = r"[A-Za-z][A-Za-z0-9_]{1,31}"
 _KEY_MAX: Final = 32
@@ -50,15 +52,6 @@ _KEY_AT_END: Final = re.compile(rf"\b{_KEY}\Z")
 # Beside short hex the key may be cut by the window or glued to other text, so it needs no boundary.
 _LOOSE_KEY_AT_END: Final = re.compile(rf"{_KEY}\Z")
 _VALUE_AT_START: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9_\-./]{0,127})\b")
-
-
-class KeyValue(NamedTuple):
-    """``key=value`` with a known key; ``key`` as written, offsets from the key's start to the value's end."""
-
-    key: str
-    value: str
-    start: int
-    end: int
 
 
 class KeySet:
@@ -108,26 +101,24 @@ def hex_tokens(text: str, view: bytes) -> tuple[list[Span], list[Span]]:
     """
     uuids: list[Span] = []
     short: list[Span] = []
-    first = view.find(b" hhhhhh")
-    if first < 0:
-        return uuids, short
-    in_view_only = text.isascii()  # then the view's gaps are real
-    uuid_end = 0
-    for run in _HEX_RUN.finditer(view, first):
-        start, end = run.start(), run.end() - 1
-        if start < uuid_end:
-            continue
+    exact = text.isascii()  # then the view's gaps are real
+    start = view.find(b" hhhhhh")  # of the gap in the view, so of the token in the text
+    while start >= 0:
+        end = view.find(b" ", start + 7) - 1
         length = end - start
-        if length in _UUID_OPENINGS and (uuid := _UUID.match(text, start)):
-            uuid_end = uuid.end()
-            uuids.append((start, uuid_end))
-        elif (
-            length <= _SHORT_HEX_MAX
-            and view[end + 1] == _GAP
-            and (in_view_only or _stands_alone(text, start, end))
-            and not text[start:end].isdigit()
-        ):
-            short.append((start, end))
+        # Longer words hold neither; a word with other letters neither, since a UUID's first part is all hex.
+        if length <= _HEX_MAX and view.count(b"h", start, end + 1) == length:
+            if length in _UUID_OPENINGS and (uuid := _UUID.match(text, start)):
+                end = uuid.end()
+                uuids.append((start, end))
+            elif (
+                length <= _SHORT_HEX_MAX
+                and not text[start:end].isdigit()
+                and (exact or _stands_alone(text, start, end))
+            ):
+                short.append((start, end))
+        # Onwards behind the token: the later parts of a UUID are no short hex.
+        start = view.find(b" hhhhhh", end + 1)
     return uuids, short
 
 
@@ -169,7 +160,7 @@ def key_values(text: str, keys: KeySet) -> list[KeyValue]:
         key = _KEY_AT_END.search(piece, max(used, end - _KEY_MAX), end)
         value = _VALUE_AT_START.match(following) if key else None
         if key and value and key[0].lower() in keys:
-            found.append(KeyValue(key[0], value[1], offset + key.start(), value_offset + value.end()))
+            found.append((key[0], value[1], (offset + key.start(), value_offset + value.end())))
         used = value.end() if value else 0
         offset = value_offset
     return found

@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from reviews.core import _grounding, _scan
 from reviews.core import lexicon as lex
@@ -105,12 +105,15 @@ def detect_fabrication(
     if uuids or anchored or pairs:
         # The turn's texts are searched once, for all candidates together, and only if there are any.
         needles = {text[start:end] for start, end in uuids}
-        needles.update([token.text for token in anchored])
-        needles.update([pair.value for pair in pairs])
+        needles.update([identifier for identifier, _, _ in anchored])
+        needles.update([value for _, value, _ in pairs])
         grounded = _grounding.grounded_in(needles, user_message, hydrated_context, calls)
-        findings += _uuid_findings(text, uuids, grounded)
-        findings += _short_hex_findings(anchored, grounded)
-        findings += _pair_findings(pairs, grounded)
+        if uuids:
+            findings += _uuid_findings(text, uuids, grounded)
+        if anchored:
+            findings += _short_hex_findings(anchored, grounded)
+        if pairs:
+            findings += _pair_findings(pairs, grounded)
     if intent_verdict is not None and not calls:
         findings += _intent_findings(intent_verdict)
     return findings
@@ -131,12 +134,8 @@ def _key_set(identifier_keys: Iterable[str] | None) -> _scan.KeySet:
         return _key_set_of(())
 
 
-class _Anchored(NamedTuple):
-    """A short hex token with the known key before it, or, with key None, a claim nearby."""
-
-    text: str
-    span: _scan.Span
-    key: str | None
+# A short hex token, its span, and the known key before it; with key None there is a claim nearby.
+_Anchored = tuple[str, _scan.Span, str | None]
 
 
 def _anchored(
@@ -145,7 +144,7 @@ def _anchored(
     """The tokens that have an anchor, in text order; a key goes before a claim."""
     starts, ends = [start for start, _ in claims], [end for _, end in claims]
     separators = ":" in text or "=" in text
-    anchored = []
+    anchored: list[_Anchored] = []
     for span in tokens:
         start, end = span
         key = _scan.key_before(text, start) if separators else None
@@ -157,7 +156,7 @@ def _anchored(
                 after = bisect_left(starts, end)
                 if after == len(starts) or starts[after] - end > lex.NEAR_VERB_WINDOW:
                     continue
-        anchored.append(_Anchored(text[start:end], span, key))
+        anchored.append((text[start:end], span, key))
     return anchored
 
 
@@ -218,12 +217,12 @@ def _short_hex_findings(anchored: list[_Anchored], grounded: set[str]) -> list[F
 def _pair_findings(pairs: list[_scan.KeyValue], grounded: set[str]) -> list[FabricationFinding]:
     findings = []
     seen = set(grounded)
-    for pair in pairs:
-        value, key = pair.value, pair.key.lower()
+    for written, value, span in pairs:
+        key = written.lower()
         if value in seen:
             continue
         seen.add(value)
-        reason = f"The draft states {pair.key} = {value}, and nothing in the turn contains that value."
+        reason = f"The draft states {written} = {value}, and nothing in the turn contains that value."
         severity: FabricationSeverity = "high" if key in lex.BUILT_IN_KEYS else "medium"
         findings.append(
             _finding(
@@ -231,7 +230,7 @@ def _pair_findings(pairs: list[_scan.KeyValue], grounded: set[str]) -> list[Fabr
                 "kv",
                 severity,
                 reason,
-                (pair.start, pair.end),
+                span,
                 confidence=lex.CONFIDENCE_KEY_VALUE,
                 key=key,
             )

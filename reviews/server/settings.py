@@ -118,9 +118,12 @@ SESSION_COOKIE_AGE = env.int("SESSION_HOURS", 12) * 3600
 
 # -- Security
 
+# X-Frame-Options is set by reviews.views.middleware, beside the policy that goes with it.
+SILENCED_SYSTEM_CHECKS = ["security.W002"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "reviews.views.errors.csrf_failure"
 SECURE_SSL_REDIRECT = PRODUCTION and env.bool("SECURE_SSL_REDIRECT", True)
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", 31_536_000) if PRODUCTION else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = PRODUCTION
@@ -193,6 +196,10 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": SWEEP_SECONDS},
     },
 }
+
+# -- Monitoring: /metrics answers only to this token (as a bearer), and not at all without one
+
+METRICS_TOKEN = env.str("METRICS_TOKEN", "")
 
 # -- Logs: one JSON object a line, ids only, never payload text
 

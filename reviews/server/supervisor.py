@@ -95,6 +95,8 @@ def exclusive(data_dir: Path) -> Iterator[None]:
 
 def listen(host: str, port: int) -> socket.socket:
     """Open the listening socket; port 0 takes any free one."""
+    if not 0 <= port <= 65535:
+        raise CannotStartError(f"Port {port} does not exist: a port is a number from 0 to 65535.")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -106,11 +108,10 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listener.bind(address)
         listener.listen(1024)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         listener.close()
-        reason = error.strerror if isinstance(error, OSError) else str(error)
         raise CannotStartError(
-            f"Cannot listen on {host} port {port}: {reason}. "
+            f"Cannot listen on {host} port {port}: {error.strerror}. "
             "Stop what uses that port, or choose another one with --port."
         ) from error
     return listener

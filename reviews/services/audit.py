@@ -28,7 +28,7 @@ def record_event(
 
     The lock on the head puts concurrent writers of one tenant in line.
     """
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         heads = AuditHead.objects.across_tenants().select_for_update()
         head = heads.filter(tenant=tenant).first()
         if head is None:

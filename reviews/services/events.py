@@ -75,7 +75,10 @@ def _store(tenant: Tenant, events: Sequence[FabricationEvent]) -> list[Accepted]
         ids.update(zip(fresh, reserve_ids(Turn, len(fresh)), strict=True))
     if fresh or counts:
         insert_turns(tenant, [(ids[external_id], p) for external_id, p in fresh.items()], counts)
-    return [Accepted(status, external_id, ids[external_id]) for status, external_id in answers]
+    return [
+        Accepted(status, external_id, ids[external_id], status is Status.ACCEPTED and external_id in fresh)
+        for status, external_id in answers
+    ]
 
 
 def _known(tenant: Tenant, external_ids: set[str]) -> dict[str, TurnPayload]:

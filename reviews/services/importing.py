@@ -95,7 +95,7 @@ class FileReport:
 
 @dataclass
 class ImportReport:
-    """What became of all of them; ``problems`` are the first ``KEPT_PROBLEMS`` invalid or conflicting rows."""
+    """What became of all of them; ``problems`` are the first ``KEPT_PROBLEMS`` rows not taken."""
 
     files: list[FileReport] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -170,10 +170,10 @@ def import_files(
     agent: str = "",
     on_progress: Callable[[Progress], None] | None = None,
 ) -> ImportReport:
-    """Store the turns of ``paths`` as analysed by the policy in force, with ``jobs`` worker processes (1: none).
+    """Store the turns of ``paths`` as analysed by the policy in force.
 
-    ``agent`` is for turns that name none. A file that cannot be read is reported, and the others are
-    imported all the same.
+    ``jobs`` worker processes judge them; 1 means none, this process does it. ``agent`` is for turns that
+    name none. A file that cannot be read is reported, and the others are imported all the same.
 
     Raises:
         WorkerDiedError: a worker process was ended from outside. The chunks stored by then stay stored.

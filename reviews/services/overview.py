@@ -206,9 +206,7 @@ def _decisions(tenant: Tenant, since: datetime) -> QuerySet[ReviewDecision]:
 
 
 def _speed(decisions: QuerySet[ReviewDecision]) -> Speed:
-    spent = list(
-        decisions.order_by("-created_at").values_list("spent_seconds", flat=True)[: SPEED_LIMIT + 1]
-    )
+    spent = list(decisions.order_by("-created_at").values_list("spent_seconds", flat=True)[: SPEED_LIMIT + 1])
     known = [seconds for seconds in spent if seconds is not None]
     count = Count(min(len(spent), SPEED_LIMIT), len(spent) > SPEED_LIMIT)
     return Speed(count, median(known) if known else None)

@@ -32,12 +32,26 @@ MAX_SPENT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Decided:
-    """What a decision led to: the turn's new version and state, and the decision's own id."""
+    """What a decision led to: the turn as it now stands, and the decision itself."""
 
-    decision_id: int
-    turn_id: int
-    version: int
-    review_state: str
+    turn: Turn
+    decision: ReviewDecision
+
+    @property
+    def decision_id(self) -> int:
+        return self.decision.pk
+
+    @property
+    def turn_id(self) -> int:
+        return self.turn.pk
+
+    @property
+    def version(self) -> int:
+        return self.turn.version
+
+    @property
+    def review_state(self) -> str:
+        return self.turn.review_state
 
 
 def label_finding(
@@ -376,7 +390,7 @@ def _record(
         data=data,
         at=at,
     )
-    return Decided(decision.pk, turn.pk, turn.version, turn.review_state)
+    return Decided(turn, decision)
 
 
 def _undo_labels(

@@ -14,6 +14,8 @@ RATE_HEIGHT = 100
 VOLUME_HEIGHT = 30
 VOLUME_TOP = RATE_HEIGHT + 8
 RANGE_WIDTH = 200
+#: A rate of fewer turns than this is drawn pale and does not stretch the axis: it is mostly chance.
+FEW_TURNS = 10
 
 
 class Bar(NamedTuple):
@@ -29,6 +31,7 @@ class Bar(NamedTuple):
     turns: int
     flagged: int
     rate: str
+    is_few: bool
 
 
 class RateChart(NamedTuple):
@@ -40,16 +43,18 @@ class RateChart(NamedTuple):
     top: int
     most: int
     summary: str
+    few: int
+    has_few: bool
 
 
 def rate_chart(days: Sequence[Day]) -> RateChart:
     """A bar for each day's flagged rate, and beneath it one for how many turns that was."""
-    highest = max((day.rate or 0.0 for day in days), default=0.0)
-    top = _round_up(highest * 100)
+    telling = [day for day in days if day.turns >= FEW_TURNS] or days
+    top = _round_up(max((day.rate or 0.0 for day in telling), default=0.0) * 100)
     most = max((day.turns for day in days), default=0)
     bars = []
     for n, day in enumerate(days):
-        rate_height = _tenths((day.rate or 0.0) * 100 / top * RATE_HEIGHT)
+        rate_height = _tenths(min((day.rate or 0.0) * 100 / top, 1.0) * RATE_HEIGHT)
         volume_height = _tenths(day.turns / most * VOLUME_HEIGHT) if most else 0.0
         rate = percent(day.rate) if day.rate is not None else ""
         said = f"{day.flagged:,} of {day.turns:,} flagged, {rate}" if rate else "no turns"
@@ -65,10 +70,18 @@ def rate_chart(days: Sequence[Day]) -> RateChart:
                 turns=day.turns,
                 flagged=day.flagged,
                 rate=rate,
+                is_few=0 < day.turns < FEW_TURNS,
             )
         )
     return RateChart(
-        bars, len(days) * DAY_WIDTH, VOLUME_TOP + VOLUME_HEIGHT, top, most, _summary(days)
+        bars=bars,
+        width=len(days) * DAY_WIDTH,
+        height=VOLUME_TOP + VOLUME_HEIGHT,
+        top=top,
+        most=most,
+        summary=_summary(days),
+        few=FEW_TURNS,
+        has_few=any(bar.is_few and bar.flagged for bar in bars),
     )
 
 
@@ -76,10 +89,12 @@ def _summary(days: Sequence[Day]) -> str:
     turns, flagged = sum(day.turns for day in days), sum(day.flagged for day in days)
     if not turns:
         return f"No turns in the last {len(days)} days."
-    words = f"{flagged:,} of {turns:,} turns were flagged in the last {len(days)} days, {percent(flagged / turns)}."
-    worst = max((day for day in days if day.flagged), key=lambda day: day.rate or 0.0, default=None)
-    if worst is not None and worst.rate is not None:
-        words += f" Most on {_day(worst.day)}: {percent(worst.rate)} of {worst.turns:,}."
+    rate = percent(flagged / turns)
+    words = f"{flagged:,} of {turns:,} turns were flagged in the last {len(days)} days, {rate}."
+    telling = [day for day in days if day.flagged and day.turns >= FEW_TURNS]
+    if telling:
+        worst = max(telling, key=lambda day: day.flagged / day.turns)
+        words += f" Most on {_day(worst.day)}: {percent(worst.flagged / worst.turns)} of {worst.turns:,}."
     return words
 
 

@@ -41,6 +41,41 @@ def turn_view(request: TenantRequest, turn_id: int) -> HttpResponse:
     return _show(request, turn_id)
 
 
+@require_safe
+@tenant_view()
+def step(request: TenantRequest, turn_id: int, *, forward: bool) -> HttpResponse:
+    """Go to the next or previous turn of the filter, as it stands now and not when the page was made."""
+    turn = Turn.objects.for_tenant(request.tenant).only("priority", "occurred_at").filter(pk=turn_id).first()
+    if turn is None:
+        raise Http404
+    wanted, _ = filter_from(request)
+    other = queue.neighbour(tenant=request.tenant, wanted=wanted, turn=turn, forward=forward)
+    if other is not None:
+        address = reverse("reviews:turn", args=[request.tenant.slug, other])
+        return redirect(_with_query(address, query_of(request)))
+    if forward:
+        return _end_of_list(request)
+    return _show(request, turn_id, problem="This is the first turn of the list.")
+
+
+@require_safe
+@tenant_view(Role.REVIEWER)
+def reviewers(request: TenantRequest, turn_id: int) -> HttpResponse:
+    """The choice of reviewers for a turn, fetched when somebody wants to assign it."""
+    turn = Turn.objects.for_tenant(request.tenant).only("version", "assignee").filter(pk=turn_id).first()
+    if turn is None:
+        raise Http404
+    context = {
+        "turn": turn,
+        "at": reverse("reviews:turn", args=[request.tenant.slug, turn.pk]),
+        "query": query_of(request),
+        "reviewers": _reviewers(request),
+    }
+    return render_page(
+        request, "reviews/partials/_assign.html", context, fragment="reviews/partials/_assign.html"
+    )
+
+
 @require_POST
 @tenant_view(Role.REVIEWER)
 def label(request: TenantRequest, turn_id: int) -> HttpResponse:
@@ -138,16 +173,18 @@ def _act(
         return _show(request, turn_id, problem=error.message, status=_status_of(error))
     following: int | None = turn_id
     if go_on and decided.review_state == ReviewState.DECIDED:
-        turn = Turn.objects.for_tenant(request.tenant).get(pk=turn_id)
-        following = queue.neighbour(tenant=request.tenant, wanted=filter_from(request)[0], turn=turn)
-    return _answer(request, following)
+        wanted, _ = filter_from(request)
+        following = queue.neighbour(tenant=request.tenant, wanted=wanted, turn=decided.turn)
+    return _answer(request, following, last=decided.decision)
 
 
 def _status_of(error: DomainError) -> int:
     return 409 if isinstance(error, ConflictError) else 422
 
 
-def _answer(request: TenantRequest, turn_id: int | None) -> HttpResponse:
+def _answer(
+    request: TenantRequest, turn_id: int | None, *, last: ReviewDecision | None = None
+) -> HttpResponse:
     """Show a turn after a decision; None is the end of the list."""
     query = query_of(request)
     if turn_id is None:
@@ -156,7 +193,7 @@ def _answer(request: TenantRequest, turn_id: int | None) -> HttpResponse:
         return redirect(_with_query(reverse("reviews:queue", args=[request.tenant.slug]), query))
     address = _with_query(reverse("reviews:turn", args=[request.tenant.slug, turn_id]), query)
     if wants_fragment(request):
-        return _show(request, turn_id, push_url=address)
+        return _show(request, turn_id, push_url=address, last=last)
     return redirect(address)
 
 
@@ -170,50 +207,51 @@ def _end_of_list(request: TenantRequest) -> HttpResponse:
 
 
 def _show(
-    request: TenantRequest, turn_id: int, *, problem: str = "", status: int = 200, push_url: str = ""
+    request: TenantRequest,
+    turn_id: int,
+    *,
+    problem: str = "",
+    status: int = 200,
+    push_url: str = "",
+    last: ReviewDecision | None = None,
 ) -> HttpResponse:
+    """The turn's page or fragment. ``last`` saves looking for the reviewer's last decision."""
     tenant = request.tenant
     turn = (
         Turn.objects.for_tenant(tenant)
-        .select_related("payload", "policy_version", "assignee", "decided_by")
+        .select_related("payload", "policy_version", "assignee")
         .filter(pk=turn_id)
         .first()
     )
     if turn is None:
         raise Http404
-    wanted, _ = filter_from(request)
-    query = query_of(request)
     findings = list(turn.findings.select_related("labelled_by"))
     current = _current(findings, request.GET.get("claim", ""))
     payload = turn.payload
+    whole = "whole" in request.GET
     may_review = request.membership.may(Role.REVIEWER)
-    now = timezone.now()
-    last = review.last_undoable(tenant=tenant, actor=request.user) if may_review else None
+    if last is None and may_review:
+        last = review.last_undoable(tenant=tenant, actor=request.user)
     context: dict[str, Any] = {
         "page": "queue",
         "turn": turn,
+        "at": reverse("reviews:turn", args=[tenant.slug, turn.pk]),
         "payload": payload,
         "findings": findings,
         "current": current,
         "runs": draft_runs(payload.draft, turn.draft_offset, findings, current.position if current else None),
         "evidence": claim_evidence(current, payload) if current else None,
-        "calls": call_views(payload.tool_calls, whole="whole" in request.GET),
-        "earlier": call_views(payload.earlier_calls, whole="whole" in request.GET),
+        "calls": call_views(payload.tool_calls, whole=whole),
+        "earlier": call_views(payload.earlier_calls, whole=whole),
         "choices": CHOICES,
         "waiting": turn.analysis_state in (AnalysisState.PENDING, AnalysisState.CLAIMED),
         "failed": turn.analysis_state == AnalysisState.FAILED,
         "may_review": may_review,
-        "reviewers": _reviewers(request) if may_review else [],
-        "history": list(
-            turn.decisions.select_related("actor", "finding", "undone_by", "undoes__finding").order_by("-version")[
-                :HISTORY_LENGTH
-            ]
-        ),
-        "previous": queue.neighbour(tenant=tenant, wanted=wanted, turn=turn, forward=False),
-        "following": queue.neighbour(tenant=tenant, wanted=wanted, turn=turn),
-        "query": query,
+        "reviewers": _reviewers(request) if may_review and "assign" in request.GET else None,
+        "history": _history(turn) if turn.version else [],
+        "query": query_of(request),
         "last": last,
-        "age": age(turn.occurred_at, now),
+        "age": age(turn.occurred_at, timezone.now()),
         "problem": problem,
         "typed": request.POST.get("text", "") if problem else "",
     }
@@ -225,6 +263,11 @@ def _show(
         status=status,
         push_url=push_url,
     )
+
+
+def _history(turn: Turn) -> list[ReviewDecision]:
+    decisions = turn.decisions.select_related("actor", "finding", "undone_by", "undoes__finding")
+    return list(decisions.order_by("-version")[:HISTORY_LENGTH])
 
 
 def _current(findings: list[Finding], asked: str) -> Finding | None:

@@ -2,12 +2,27 @@
 
 from django.urls import include, path
 
-from reviews.views import accounts, health, help, overview, queue, review, settings
+from reviews.views import (
+    accounts,
+    api_keys,
+    audit_log,
+    health,
+    help,
+    members,
+    metrics,
+    overview,
+    queue,
+    review,
+    settings,
+)
 
 app_name = "reviews"
 
 turn_urls = [
     path("", review.turn_view, name="turn"),
+    path("next", review.step, {"forward": True}, name="next"),
+    path("previous", review.step, {"forward": False}, name="previous"),
+    path("reviewers", review.reviewers, name="reviewers"),
     path("label", review.label, name="label"),
     path("note", review.note, name="note"),
     path("correct", review.correct, name="correct"),
@@ -16,6 +31,12 @@ turn_urls = [
 
 settings_urls = [
     path("", settings.detection, name="settings"),
+    path("members/", members.members, name="members"),
+    path("members/<int:user_id>/role", members.change_role, name="member-role"),
+    path("members/<int:user_id>/remove", members.remove, name="remove-member"),
+    path("api-keys/", api_keys.api_keys, name="api-keys"),
+    path("api-keys/<int:key_id>/revoke", api_keys.revoke, name="revoke-key"),
+    path("audit/", audit_log.audit_log, name="audit"),
 ]
 
 tenant_urls = [
@@ -35,4 +56,5 @@ urlpatterns = [
     path("t/<slug:slug>/", include(tenant_urls)),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
 ]

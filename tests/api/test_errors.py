@@ -10,6 +10,7 @@ from reviews.api import policy
 from reviews.services.errors import ConflictError, InvalidError, NotFoundError
 
 POLICY = "/api/v1/policy"
+NAMED = {"limit": "Too many."}
 
 
 def _failing(monkeypatch, error):
@@ -22,9 +23,9 @@ def _failing(monkeypatch, error):
 @pytest.mark.parametrize(
     ("error", "status", "body"),
     [
-        (NotFoundError("secret name"), 404, {"code": "not_found", "message": "There is no such thing here."}),
+        (NotFoundError("a name"), 404, {"code": "not_found", "message": "There is no such thing here."}),
         (ConflictError("Taken."), 409, {"code": "conflict", "message": "Taken."}),
-        (InvalidError("No.", fields={"a": "b"}), 400, {"code": "invalid", "message": "No.", "fields": {"a": "b"}}),
+        (InvalidError("No.", fields=NAMED), 400, {"code": "invalid", "message": "No.", "fields": NAMED}),
         (SuspiciousOperation("x"), 400, {"code": "invalid", "message": "The request could not be read."}),
         (RequestDataTooBig("x"), 413, {"code": "too_large", "message": "The body is too large."}),
     ],

@@ -10,6 +10,7 @@ from reviews.models import Turn, TurnPayload
 from tests.factories import CLAIM, make_turn
 
 EVENTS = "/api/v1/events/fabrication"
+FINDING = {"identifier": "x", "kind": "kv", "severity": "low", "confidence": 1}
 
 
 def _event(run_id="run-1", mode="refuse"):
@@ -73,11 +74,9 @@ def test_of_many_the_good_ones_are_kept(api, tenant, as_lines):
         ({"action_taken": "shrugged"}, "/action_taken"),
         ({"refuse_threshold": 1.5}, "/refuse_threshold"),
         ({"findings": {}}, "/findings"),
-        ({"findings": [{"identifier": "x", "kind": "guess", "severity": "low", "confidence": 1}]}, "/findings/0/kind"),
-        (
-            {"findings": [{"identifier": "x", "kind": "kv", "severity": "low", "confidence": 1, "span": [5, 2]}]},
-            "/findings/0/span",
-        ),
+        ({"findings": [{**FINDING, "kind": "guess"}]}, "/findings/0/kind"),
+        ({"findings": [{**FINDING, "span": [5, 2]}]}, "/findings/0/span"),
+        ({"findings": [FINDING, {"identifier": "x"}]}, "/findings/1/kind"),
     ],
 )  # fmt: skip
 def test_a_wrong_event_is_refused_with_the_spot(api, tenant, change, pointer):

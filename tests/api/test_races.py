@@ -1,4 +1,4 @@
-"""Several senders at the same moment. On SQLite one write lock puts them in line; PostgreSQL lets them race."""
+"""Several senders at the same moment: on SQLite one lock puts them in line, PostgreSQL lets them race."""
 
 from __future__ import annotations
 

@@ -319,3 +319,9 @@ def test_exclusive_releases_the_folder(tmp_path: Path) -> None:
 def test_an_unknown_host_is_named() -> None:
     with pytest.raises(CannotStartError, match=r"Cannot find the host 'no such host'"):
         listen("no such host", 0)
+
+
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_a_port_that_does_not_exist_is_named(port: int) -> None:
+    with pytest.raises(CannotStartError, match=f"Port {port} does not exist"):
+        listen("127.0.0.1", port)

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from reviews.formats import FORMATS
 from reviews.formats.limits import AGENT_CHARS
-from reviews.management.arguments import add_tenant_argument, tenant_of
+from reviews.management.arguments import add_tenant_argument, complain, tenant_of
 from reviews.services.errors import DomainError
 from reviews.services.importing import ImportReport, Progress, default_jobs, import_files
 
@@ -63,7 +63,7 @@ class Command(BaseCommand):
                 on_progress=bar.show,
             )
         except DomainError as error:
-            raise CommandError(error.message) from error
+            raise complain(error) from error
         finally:
             bar.clear()
         if options["json"]:
@@ -83,8 +83,8 @@ class Command(BaseCommand):
         rate = (counts["accepted"] + counts["duplicates"] + counts["conflicts"]) / max(report.seconds, 0.001)
         self.stdout.write(
             f"{counts['accepted']} accepted ({counts['analysed']} of them analysed), "
-            f"{counts['duplicates']} duplicates, {counts['conflicts']} conflicts, {counts['invalid']} invalid "
-            f"in {report.seconds:.1f} s ({rate:.0f} turns/s)"
+            f"{counts['duplicates']} duplicates, {counts['conflicts']} conflicts, "
+            f"{counts['invalid']} invalid in {report.seconds:.1f} s ({rate:.0f} turns/s)"
         )
 
 

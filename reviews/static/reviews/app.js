@@ -116,8 +116,11 @@
     const told = $("[data-say]");
     if (told) { say(told.dataset.say); }
   });
-  document.addEventListener("htmx:sendError", () => problem("The server does not answer. Nothing was saved; try again."));
-  document.addEventListener("htmx:responseError", (event) => problem(`That did not work (${event.detail.xhr.status}). Nothing was saved.`));
+  // What asks by itself stays quiet: not while nobody looks, and without a word when the server is away.
+  const polls = (event) => event.detail.elt.hasAttribute("data-poll");
+  document.addEventListener("htmx:beforeRequest", (event) => { if (document.hidden && polls(event)) event.preventDefault(); });
+  document.addEventListener("htmx:sendError", (event) => polls(event) || problem("The server does not answer. Nothing was saved; try again."));
+  document.addEventListener("htmx:responseError", (event) => polls(event) || problem(`That did not work (${event.detail.xhr.status}). Nothing was saved.`));
 
   // -- Filters: a range shows its value while it moves
 

@@ -1,0 +1,206 @@
+"""Loading the demo's tenants: people, policies, turns, decisions, all through the usual services."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.contrib.auth.hashers import make_password
+from django.db import transaction
+
+from reviews.demo import Demo, DemoReview, DemoTenant, DemoTurn, build_demo
+from reviews.models import Finding, Tenant, Turn, User
+from reviews.models.tenants import Role
+from reviews.models.turns import Source
+from reviews.services import intake, policies, review, tenants
+from reviews.services.judge import judge
+from reviews.services.policies import Policy
+from reviews.services.rows import PreparedTurn, prepare
+
+#: The tenant whose presence says that the demo has been loaded.
+DEMO_SLUG = "demo"
+#: How long a turn took from the agent to us.
+TRANSPORT = timedelta(milliseconds=400)
+#: How long before its first turn a tenant was set up, and the part of its turns that the first policy judged.
+HEAD_START = timedelta(hours=3)
+FIRST_POLICY_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What was loaded."""
+
+    tenants: int
+    turns: int
+    decisions: int
+
+
+class _Visit(NamedTuple):
+    at: datetime
+    external_id: str
+    said: DemoReview
+
+
+def is_loaded() -> bool:
+    """Whether the demo is there. One query."""
+    return Tenant.objects.filter(slug=DEMO_SLUG).exists()
+
+
+def load_demo(*, now: datetime, password: str, seed: int = 7) -> Loaded | None:
+    """Load all of the demo with turns up to ``now``, or nothing; None when it is there already.
+
+    Every person of the demo can log in with ``password``.
+    """
+    with transaction.atomic():
+        if is_loaded():
+            return None
+        demo = build_demo(now, seed)
+        people = _people(demo, password)
+        return _sum([_load_tenant(tenant, people) for tenant in demo.tenants])
+
+
+def _sum(parts: Sequence[Loaded]) -> Loaded:
+    return Loaded(len(parts), sum(p.turns for p in parts), sum(p.decisions for p in parts))
+
+
+def _people(demo: Demo, password: str) -> dict[str, User]:
+    """An account for everybody; whoever exists already keeps password and name."""
+    # Hashing is slow on purpose, and the password is no secret: once for all of them is enough.
+    hashed = make_password(password)
+    people = {}
+    for person in (user for tenant in demo.tenants for user in tenant.users):
+        first, _, last = person.full_name.partition(" ")
+        people[person.username], _created = User.objects.get_or_create(
+            username=person.username,
+            defaults={"first_name": first, "last_name": last, "password": hashed},
+        )
+    return people
+
+
+def _load_tenant(source: DemoTenant, people: dict[str, User]) -> Loaded:
+    began = _time(source.turns[0]) - HEAD_START
+    owner = next(user.username for user in source.users if user.role == Role.OWNER.value)
+    tenant = tenants.create_tenant(name=source.name, slug=source.slug, owner=people[owner], at=began)
+    for user in source.users:
+        if user.username != owner:
+            tenants.add_member(
+                tenant=tenant, author=people[owner], user=people[user.username], role=user.role, at=began
+            )
+    split = round(len(source.turns) * FIRST_POLICY_SHARE)
+    first, rest = source.turns[:split], source.turns[split:]
+    tuned_at = _time(rest[0])
+    visits = _visits(source.turns)
+    early = [visit for visit in visits if visit.at < tuned_at]
+    # In the order in which it would have happened, so that the audit log reads like a log.
+    ids = _store(tenant, first)
+    decisions = _decide(tenant, early, ids, people)
+    _publish_tuned(tenant, source, author=people[owner], at=tuned_at)
+    ids |= _store(tenant, rest)
+    decisions += _decide(tenant, visits[len(early) :], ids, people)
+    return Loaded(1, len(ids), decisions)
+
+
+def _publish_tuned(tenant: Tenant, source: DemoTenant, *, author: User, at: datetime) -> None:
+    policies.publish_settings(
+        tenant=tenant,
+        author=author,
+        values={
+            "fabrication_check_mode": source.mode,
+            "fabrication_refuse_min_confidence": source.refuse_min_confidence,
+            "identifier_keys": source.identifier_keys,
+            "tool_trigger_keywords": source.tool_trigger_keywords,
+        },
+        note="Our own identifier keys and tool words, after the first days of review.",
+        at=at,
+    )
+
+
+def _store(tenant: Tenant, turns: Sequence[DemoTurn]) -> dict[str, int]:
+    """Store turns as if each had been judged on arrival; ids by external id."""
+    policy = policies.current_policy(tenant=tenant)
+    accepted = intake.store_prepared(
+        tenant=tenant, prepared=[_prepared(tenant, policy, turn) for turn in turns]
+    )
+    return {answer.external_id: answer.turn_id for answer in accepted}
+
+
+def _prepared(tenant: Tenant, policy: Policy, turn: DemoTurn) -> PreparedTurn:
+    return prepare(
+        turn.record,
+        tenant_id=tenant.pk,
+        source=Source.TURN.value,
+        received_at=_time(turn) + TRANSPORT,
+        judgement=judge(turn.record, policy.settings),
+        policy_version_id=policy.id,
+    )
+
+
+def _time(turn: DemoTurn) -> datetime:
+    assert turn.record.occurred_at is not None
+    return turn.record.occurred_at
+
+
+def _visits(turns: Sequence[DemoTurn]) -> list[_Visit]:
+    """Who looked at which turn, in the order of time."""
+    visits = [
+        _Visit(_time(turn) + timedelta(seconds=said.seconds_after), turn.record.external_id, said)
+        for turn in turns
+        for said in turn.reviews
+    ]
+    return sorted(visits, key=lambda visit: (visit.at, visit.external_id))
+
+
+def _decide(tenant: Tenant, visits: Sequence[_Visit], ids: dict[str, int], people: dict[str, User]) -> int:
+    """Make the decisions of these visits; returns how many."""
+    findings: dict[int, list[tuple[int, str]]] = {}
+    for turn_id, position, identifier in (
+        Finding.objects.for_tenant(tenant)
+        .filter(turn_id__in={ids[visit.external_id] for visit in visits})
+        .order_by("turn_id", "position")
+        .values_list("turn_id", "position", "identifier")
+    ):
+        findings.setdefault(turn_id, []).append((position, identifier))
+    made = 0
+    for visit in visits:
+        turn_id = ids[visit.external_id]
+        actor = people[visit.said.username]
+        made += _review(tenant, actor, turn_id, findings.get(turn_id, []), visit.said, at=visit.at)
+    return made
+
+
+def _review(
+    tenant: Tenant,
+    actor: User,
+    turn_id: int,
+    findings: list[tuple[int, str]],
+    said: DemoReview,
+    *,
+    at: datetime,
+) -> int:
+    """One person's visit to a turn, a second from step to step; returns the decisions it left."""
+    version = first = Turn.objects.for_tenant(tenant).values_list("version", flat=True).get(pk=turn_id)
+    labelled = [(position, said.labels[name]) for position, name in findings if name in said.labels]
+    for position, label in labelled:
+        version = review.label_finding(
+            tenant=tenant,
+            actor=actor,
+            turn_id=turn_id,
+            position=position,
+            label=label,
+            seen_version=version,
+            spent_seconds=said.spent_seconds / len(labelled),
+            at=at + timedelta(seconds=version - first),
+        ).version
+    for write, text in ((review.add_note, said.note), (review.correct_answer, said.corrected_answer)):
+        if text:
+            version = write(
+                tenant=tenant,
+                actor=actor,
+                turn_id=turn_id,
+                text=text,
+                seen_version=version,
+                at=at + timedelta(seconds=version - first),
+            ).version
+    return version - first

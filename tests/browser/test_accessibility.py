@@ -1,0 +1,77 @@
+"""axe finds nothing on any page, light or dark, wide or on a phone, empty or full."""
+
+from __future__ import annotations
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+
+from reviews.models.tenants import Role
+from reviews.services import review
+from tests.factories import call, make_member, make_turn
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+#: WCAG 2.2 AA and what is best practice beside it.
+OPTIONS = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+WINDOWS = {
+    "wide light": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
+    "phone dark": {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"},
+}
+
+
+@pytest.fixture
+def full_tenant(tenant):
+    owner = make_member(tenant, Role.OWNER, "olga")
+    for n in range(3):
+        calls = [call("get_invoice", {"id": f"INV-{n}"}, ok=n > 0, error=None if n else "timed out")]
+        make_turn(tenant, external_id=f"turn-{n}", tool_calls=calls, user_message="Please send it.")
+    turn = make_turn(tenant, external_id="decided")
+    review.decide_turn(tenant=tenant, actor=owner, turn_id=turn.pk, label="fabricated", seen_version=0)
+    review.add_note(tenant=tenant, actor=owner, turn_id=turn.pk, text="Invented.", seen_version=1)
+    return turn
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_pages_have_no_violations(log_in, full_tenant, window):
+    page = log_in("olga", **WINDOWS[window])
+    pages = [
+        "/t/acme/",
+        "/t/acme/queue/",
+        "/t/acme/queue/?text=nothing-like-it",
+        "/t/acme/queue/?confidence=9",
+        f"/t/acme/turns/{full_tenant.pk}/",
+        f"/t/acme/turns/{full_tenant.pk}/?state=decided&assign=1",
+        "/t/acme/settings/",
+        "/account/",
+        "/help/",
+    ]
+    found = {path: _violations(page, path) for path in pages}
+    assert {path: v for path, v in found.items() if v} == {}
+
+
+def test_an_empty_tenant_and_the_login_have_no_violations(log_in, browser, live_server, tenant):
+    make_member(tenant, Role.OWNER, "olga")
+    page = log_in("olga")
+    assert _violations(page, "/t/acme/") == []
+    assert _violations(page, "/t/acme/queue/") == []
+    context = browser.new_context(base_url=live_server.url)
+    assert _violations(context.new_page(), "/login/") == []
+    context.close()
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1440, 3840])
+def test_nothing_is_wider_than_the_window(log_in, full_tenant, width):
+    page = log_in("olga", viewport={"width": width, "height": 800})
+    for path in ("/t/acme/", "/t/acme/queue/", f"/t/acme/turns/{full_tenant.pk}/", "/t/acme/settings/"):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def _violations(page, path: str) -> list[str]:
+    page.goto(path)
+    result = Axe().run(page, options=OPTIONS)
+    return [
+        f"{v['id']}: {node['target']} {node['failureSummary'][:200]}"
+        for v in result["violations"]
+        for node in v["nodes"]
+    ]
