@@ -120,17 +120,18 @@ class Installation:
             process.stdin.close()
 
     def wait_until_up(self) -> None:
-        self.connect("GET", "/healthz").close()
+        """Return once the web server answers. Its clients need not wait, but measurements must."""
+        connection = self.connect()
+        connection.request("GET", "/healthz")
+        status = connection.getresponse().status
+        connection.close()
+        if status != 200:
+            raise RuntimeError(f"the web server answered with {status}, see {self.data / 'web.log'}")
 
     # -- HTTP and the database
 
-    def connect(self, method: str = "", path: str = "") -> HTTPConnection:
-        """A new connection, on which one request has been answered when a method is given."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        if method:
-            connection.request(method, path)
-            connection.getresponse().read()
-        return connection
+    def connect(self) -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
 
     def post(
         self, connection: HTTPConnection, path: str, body: bytes, content_type: str = "application/x-ndjson"

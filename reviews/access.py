@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django_htmx.middleware import HtmxDetails
 
 from reviews.models import Membership, Tenant, User
+from reviews.models.confinement import confined
 from reviews.models.tenants import Role
 
 P = ParamSpec("P")
@@ -47,7 +48,8 @@ def tenant_view(
             request.membership, request.tenant = membership, membership.tenant
             if not membership.may(role):
                 raise PermissionDenied(f"This needs the role {role.label.lower()}.")
-            return view(request, *args, **kwargs)
+            with confined(request.tenant.pk):
+                return view(request, *args, **kwargs)
 
         guarded.required_role = role  # type: ignore[attr-defined]
         return guarded
@@ -57,9 +59,5 @@ def tenant_view(
 
 def memberships_of(user: User) -> list[Membership]:
     """A person's memberships, by the tenant's name."""
-    return list(
-        Membership.objects.across_tenants()
-        .filter(user=user)
-        .select_related("tenant")
-        .order_by("tenant__name", "tenant_id")
-    )
+    memberships = Membership.objects.across_tenants().filter(user=user).select_related("tenant")
+    return sorted(memberships, key=lambda m: (m.tenant.name, m.tenant_id))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from reviews.models.confinement import confine, release
 from reviews.models.tenants import Scope
 from reviews.services.errors import NotFoundError
 
@@ -31,6 +34,17 @@ class ApiView(APIView):
     http_method_names = ["get", "head", "post"]
     content_negotiation_class = AlwaysJson
     scopes: ClassVar[dict[str, Scope]] = {}
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        # From here on the connection sees the key's tenant only; ``dispatch`` ends that.
+        confine(str(request.tenant.pk))  # type: ignore[attr-defined]
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        finally:
+            release()
 
 
 class UnknownPath(ApiView):

@@ -90,6 +90,9 @@ SQLITE_OPTIONS = {
 
 if env.str("DATABASE_URL", ""):
     DATABASES = {"default": env.dj_db_url("DATABASE_URL", conn_max_age=600, conn_health_checks=True)}
+    if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+        # Where a connection stands until a request confines it to a tenant (reviews.models.confinement).
+        DATABASES["default"].setdefault("OPTIONS", {})["options"] = "-c reviews.tenant=*"
 else:
     DATABASES = {
         "default": {

@@ -30,7 +30,7 @@ def record_event(
     """
     with transaction.atomic(savepoint=False):
         heads = AuditHead.objects.across_tenants().select_for_update()
-        head = heads.filter(tenant=tenant).first()
+        head = next(iter(heads.filter(tenant=tenant)), None)
         if head is None:
             AuditHead.objects.across_tenants().bulk_create([AuditHead(tenant=tenant)], ignore_conflicts=True)
             head = heads.get(tenant=tenant)

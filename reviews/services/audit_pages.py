@@ -44,9 +44,7 @@ def audit_page(
     if wanted.object_type and wanted.object_id and not wanted.action:
         events = events.filter(object_type=wanted.object_type, object_id=wanted.object_id)
     elif wanted != AuditFilter():
-        return _scan(
-            tenant, events.values_list("sequence", "action", "object_type", "object_id"), wanted, size
-        )
+        return _scan(tenant, events, wanted, size)
     found = list(events[: size + 1])
     return AuditPage(found[:size], found[size - 1].sequence if len(found) > size else None)
 

@@ -15,8 +15,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
-from django.db.models import F, Q, QuerySet
-from django.db.models.fields.tuple_lookups import TupleGreaterThan, TupleLessThan
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from reviews.models import Tenant, Turn, TurnPayload
@@ -80,13 +79,14 @@ class QueuePage:
 #: Columns that a row of the list shows; the rest of the narrow row stays where it is.
 ROW_COLUMNS = (
     "id", "external_id", "agent", "occurred_at", "kinds", "finding_count", "max_severity", "max_confidence",
-    "outcome", "snippet", "snippet_start", "snippet_end", "tools_note", "priority", "review_state", "verdict", "assignee_id",
-    "analysis_state", "decided_by_id", "version",
+    "outcome", "snippet", "snippet_start", "snippet_end", "tools_note", "priority",
+    "review_state", "verdict", "assignee_id", "analysis_state", "decided_by_id", "version",
 )  # fmt: skip
 
 
 def queue_page(*, tenant: Tenant, wanted: QueueFilter, cursor: str = "", size: int = PAGE_SIZE) -> QueuePage:
-    """One page of the queue, from the beginning or from a cursor. One query, two when the scan limit ends it.
+    """One page of the queue, from the beginning or from a cursor. One query, or two behind a
+    cursor; a combination of filters takes as many as it has to look through chunks.
 
     Raises:
         InvalidError: the cursor is not one of ours, or was made for another order.
@@ -97,8 +97,7 @@ def queue_page(*, tenant: Tenant, wanted: QueueFilter, cursor: str = "", size: i
 def _page(tenant: Tenant, wanted: QueueFilter, after: Key | None, size: int) -> QueuePage:
     search = _search_of(wanted)
     if not search.rest and not search.text:
-        rows = _ordered(_after(_sought(tenant, search), wanted.order, after), wanted.order)
-        turns = list(rows.only(*ROW_COLUMNS)[: size + 1])
+        turns = _walk(_sought(tenant, search).only(*ROW_COLUMNS), wanted.order, after, size + 1)
         return QueuePage(turns[:size], cursor_of(turns[size - 1], wanted.order) if len(turns) > size else "")
     scan = _Scan(tenant, wanted, search, after)
     ids = list(islice(scan, size + 1))
@@ -164,9 +163,8 @@ class _Scan:
         key_field = _FIELD[_column(order)]
         while self.looked_at < self.limit:
             step = min(step, self.limit - self.looked_at)
-            rows = _sought(self.tenant, self.search)
-            rows = _after(rows, order, place) if self.forward else _before(rows, order, place)
-            found = list(_ordered(rows, order, reverse=not self.forward).values_list(*_SCANNED)[:step])
+            rows = _sought(self.tenant, self.search).values_list(*_SCANNED)
+            found = _walk(rows, order, place, step, forward=self.forward)
             matching = [row for row in found if all(test(row) for test in self.search.rest)]
             if self.search.text:
                 texts = self._with_text([row[0] for row in matching])
@@ -277,24 +275,26 @@ def _column(order: str) -> str:
     return "priority" if order == "priority" else "occurred_at"
 
 
-def _ordered(rows: QuerySet[Turn], order: str, *, reverse: bool = False) -> QuerySet[Turn]:
-    falling = (order != "oldest") != reverse
-    sign = "-" if falling else ""
-    return rows.order_by(f"{sign}{_column(order)}", f"{sign}id")
+def _walk(
+    rows: QuerySet[Any, Any], order: str, after: Key | None, most: int, *, forward: bool = True
+) -> list[Any]:
+    """Up to ``most`` rows in order, from the beginning or from behind a place.
 
-
-def _after(rows: QuerySet[Turn], order: str, key: Key | None) -> QuerySet[Turn]:
-    if key is None:
-        return rows
-    lookup = TupleGreaterThan if order == "oldest" else TupleLessThan
-    return rows.filter(lookup((F(_column(order)), F("id")), key))
-
-
-def _before(rows: QuerySet[Turn], order: str, key: Key | None) -> QuerySet[Turn]:
-    if key is None:
-        return rows
-    lookup = TupleLessThan if order == "oldest" else TupleGreaterThan
-    return rows.filter(lookup((F(_column(order)), F("id")), key))
+    Rows behind a place are two ranges of the index: the same sort value and a further id, then the further
+    sort values. One condition for both would be an OR, for which SQLite reads from the start of the equal
+    values each time. The second query is made only when the first leaves room.
+    """
+    column = _column(order)
+    falling = (order != "oldest") == forward
+    sign, beyond = ("-", "lt") if falling else ("", "gt")
+    rows = rows.order_by(f"{sign}{column}", f"{sign}id")
+    if after is None:
+        return list(rows[:most])
+    value, turn_id = after
+    found = list(rows.filter(**{column: value, f"id__{beyond}": turn_id})[:most])
+    if len(found) < most:
+        found += rows.filter(**{f"{column}__{beyond}": value})[: most - len(found)]
+    return found
 
 
 def _sort_key(turn: Turn, order: str) -> Any:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -222,6 +222,11 @@ def undo_decision(*, tenant: Tenant, actor: User, decision_id: int) -> Decided:
         )
 
 
+def in_order(findings: QuerySet[Finding]) -> list[Finding]:
+    """A turn's findings by position. Sorted here: for a handful that is cheaper than building an ORDER BY."""
+    return sorted(findings.order_by(), key=lambda finding: finding.position)
+
+
 def last_undoable(*, tenant: Tenant, actor: User) -> ReviewDecision | None:
     """The actor's latest decision that stands. One query."""
     return (
@@ -238,14 +243,15 @@ def last_undoable(*, tenant: Tenant, actor: User) -> ReviewDecision | None:
 
 
 def _load(tenant: Tenant, turn_id: int, *, with_findings: bool = True) -> tuple[Turn, list[Finding]]:
-    turn = Turn.objects.for_tenant(tenant).filter(pk=turn_id).first()
-    if turn is None:
-        raise NotFoundError("There is no such turn.")
+    try:
+        turn = Turn.objects.for_tenant(tenant).get(pk=turn_id)
+    except Turn.DoesNotExist:
+        raise NotFoundError("There is no such turn.") from None
     if turn.analysis_state not in (AnalysisState.DONE, AnalysisState.FAILED):
         raise InvalidError("This turn is still waiting for analysis.", fields={})
     turn.tenant = tenant
     # The turn was scoped to the tenant; its findings follow from it.
-    return turn, list(turn.findings.all()) if with_findings else []
+    return turn, in_order(turn.findings.all()) if with_findings else []
 
 
 def _label(

@@ -79,13 +79,14 @@ def audit_log(request: TenantRequest) -> HttpResponse:
 
 def _row(event: AuditEvent, slug: str) -> Row:
     subject = f"{event.object_type} {event.object_id}".strip()
+    is_turn = event.object_type == "turn" and event.object_id.isdecimal()
     return Row(
         event.sequence,
         event.at,
         event.actor_name or "the system",
         ACTIONS.get(event.action, event.action),
         visible(subject),
-        reverse("reviews:turn", args=[slug, event.object_id]) if event.object_type == "turn" else "",
+        reverse("reviews:turn", args=[slug, event.object_id]) if is_turn else "",
         _pairs(event.data),
         bytes(event.digest).hex()[:12],
     )

@@ -112,7 +112,8 @@ class Range(NamedTuple):
 
 def precision_range(name: str, precision: Precision) -> Range:
     found = precision.interval
-    detail = f"{precision.fabricated:,} fabricated, {precision.false_alarms:,} false alarms"
+    alarms = "false alarm" if precision.false_alarms == 1 else "false alarms"
+    detail = f"{precision.fabricated:,} fabricated, {precision.false_alarms:,} {alarms}"
     if precision.unsure:
         detail += f", {precision.unsure:,} unsure"
     if found is None or precision.share is None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -45,9 +46,7 @@ def turn_view(request: TenantRequest, turn_id: int) -> HttpResponse:
 @tenant_view()
 def step(request: TenantRequest, turn_id: int, *, forward: bool) -> HttpResponse:
     """Go to the next or previous turn of the filter, as it stands now and not when the page was made."""
-    turn = Turn.objects.for_tenant(request.tenant).only("priority", "occurred_at").filter(pk=turn_id).first()
-    if turn is None:
-        raise Http404
+    turn = _found(Turn.objects.for_tenant(request.tenant).only("priority", "occurred_at"), turn_id)
     wanted, _ = filter_from(request)
     other = queue.neighbour(tenant=request.tenant, wanted=wanted, turn=turn, forward=forward)
     if other is not None:
@@ -62,9 +61,7 @@ def step(request: TenantRequest, turn_id: int, *, forward: bool) -> HttpResponse
 @tenant_view(Role.REVIEWER)
 def reviewers(request: TenantRequest, turn_id: int) -> HttpResponse:
     """The choice of reviewers for a turn, fetched when somebody wants to assign it."""
-    turn = Turn.objects.for_tenant(request.tenant).only("version", "assignee").filter(pk=turn_id).first()
-    if turn is None:
-        raise Http404
+    turn = _found(Turn.objects.for_tenant(request.tenant).only("version", "assignee"), turn_id)
     context = {
         "turn": turn,
         "at": reverse("reviews:turn", args=[request.tenant.slug, turn.pk]),
@@ -217,15 +214,13 @@ def _show(
 ) -> HttpResponse:
     """The turn's page or fragment. ``last`` saves looking for the reviewer's last decision."""
     tenant = request.tenant
-    turn = (
+    turn = _found(
         Turn.objects.for_tenant(tenant)
         .select_related("payload", "policy_version", "assignee")
-        .filter(pk=turn_id)
-        .first()
+        .defer("policy_version__settings", "policy_version__evidence"),
+        turn_id,
     )
-    if turn is None:
-        raise Http404
-    findings = list(turn.findings.select_related("labelled_by"))
+    findings = review.in_order(turn.findings.select_related("labelled_by"))
     current = _current(findings, request.GET.get("claim", ""))
     payload = turn.payload
     whole = "whole" in request.GET
@@ -263,6 +258,13 @@ def _show(
         status=status,
         push_url=push_url,
     )
+
+
+def _found(turns: QuerySet[Turn], turn_id: int) -> Turn:
+    try:
+        return turns.get(pk=turn_id)
+    except Turn.DoesNotExist:
+        raise Http404 from None
 
 
 def _history(turn: Turn) -> list[ReviewDecision]:

@@ -1,6 +1,6 @@
 """URLs of the pages: nouns, grouped by what they are about."""
 
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from reviews.views import (
     accounts,
@@ -39,7 +39,7 @@ settings_urls = [
     path("audit/", audit_log.audit_log, name="audit"),
 ]
 
-tenant_urls = [
+tenant_urls: list[URLPattern | URLResolver] = [
     path("", overview.overview_view, name="overview"),
     path("settings/", include(settings_urls)),
     path("queue/", queue.queue_view, name="queue"),

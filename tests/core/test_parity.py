@@ -109,7 +109,7 @@ def test_generated_queries_give_the_same_verdicts():
 
 
 def test_every_character_beside_every_shape():
-    """All of Unicode (surrogates too) at each boundary; ten thousand characters share a draft's shape."""
+    """Every character below U+3100 and a sample of the rest (surrogates too) at each boundary."""
     shapes = (
         "{0}I ran",
         "I ran{0}",
@@ -128,7 +128,7 @@ def test_every_character_beside_every_shape():
         "pid{0}:{0}abcdef1",
         "{0}pid: abcdef1{0}",
     )
-    # Characters of one class behave alike; all of them are tried where Unicode's tables are irregular.
+    # Left out: U+3100 to U+9FFF, nearly all ideographs of one class; of the later planes every 997th.
     codes = [*range(0x3100), *range(0xA000, 0x1_0000, 7), *range(0x1_0000, 0x11_0000, 997)]
     for code in codes:
         for shape in shapes:

@@ -114,7 +114,11 @@ def crowd(tenant, other_tenant):
     return tenant
 
 
-def oracle(tenant, wanted):
+def everything_in(tenant):
+    return list(Turn.objects.for_tenant(tenant).select_related("payload").prefetch_related("findings"))
+
+
+def oracle(tenant, wanted, rows=None):
     """The turns of a filter in its order, looked for one by one."""
     now = timezone.now()
 
@@ -150,7 +154,7 @@ def oracle(tenant, wanted):
         severest = max((f.severity for f in found), default=0)
         return (strongest, severest, turn.pk) if wanted.order == "priority" else (turn.occurred_at, turn.pk)
 
-    rows = Turn.objects.for_tenant(tenant).select_related("payload").prefetch_related("findings")
+    rows = everything_in(tenant) if rows is None else rows
     return [turn.pk for turn in sorted(filter(matches, rows), key=place, reverse=wanted.order != "oldest")]
 
 
@@ -198,12 +202,12 @@ def filters(tenant):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("state", STATES)
 def test_pages_hold_every_matching_turn_once_and_in_order(crowd, state, order):
-    sizes, some = random.Random(3), 0
+    sizes, some, rows = random.Random(3), 0, everything_in(crowd)
     for chosen in filters(crowd):
         wanted = QueueFilter(state=state, order=order, **chosen)
-        expected = oracle(crowd, wanted)
+        expected = oracle(crowd, wanted, rows)
         some += bool(expected)
-        found = pages(crowd, wanted, size=sizes.choice([1, 3, 7, 20, 120]))
+        found = pages(crowd, wanted, size=sizes.choice([3, 7, 20, 120]))
         assert ids_of(found) == expected, wanted
         assert not any(page.looked_at for page in found)
         count, more = capped_count(tenant=crowd, wanted=wanted)
@@ -321,7 +325,7 @@ def test_a_turn_just_decided_still_has_the_neighbours_it_had(crowd):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("limit", [1, 7, 50])
+@pytest.mark.parametrize("limit", [1, 7])
 @pytest.mark.parametrize(
     "chosen", [{"agent": "bot-a", "severity": 3}, {"state": "all", "kind": "uuid"}, {"text": "invoice"}]
 )
@@ -335,9 +339,9 @@ def test_a_page_ended_by_the_limit_says_so_and_its_cursor_leads_on_until_all_is_
     found = pages(crowd, wanted, size=5)
     assert ids_of(found) == expected
     assert all(page.looked_at <= limit for page in found)
-    if limit < 50:
-        assert any(page.looked_at for page in found)
-        assert any(len(page.turns) < 5 for page in found if page.cursor)
+    if limit == 1:
+        assert all(page.looked_at == 1 for page in found[:-1])
+        assert all(len(page.turns) <= 1 for page in found)
     assert found[-1].looked_at == 0
 
 

@@ -669,9 +669,9 @@ def test_the_queries_of_a_decision_do_not_grow_with_the_findings(tenant, rita):
     def queries(turn):
         turn.tenant = tenant
         with CaptureQueriesContext(connection) as captured:
-            label(turn, rita, 0, F, 0)
+            decided = label(turn, rita, 0, F, 0)
         with CaptureQueriesContext(connection) as undone:
-            undo(turn, rita, review.Decided(turn.decisions.get().pk, turn.pk, 1, ""))
+            undo(turn, rita, decided)
         return len(captured), len(undone)
 
     queries(make_turn(tenant, ONE))

@@ -1,0 +1,335 @@
+"""Tasks on a real worker process: a hint is enough, a lost hint costs nothing, an unreachable broker neither."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from reviews import tasks
+from reviews.models.turns import AnalysisState
+from tests.factories import make_turn
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Far more than anything here takes on a slow machine; a test that needs it has failed.
+PATIENCE = 60.0
+REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/9")
+
+
+class Installation:
+    """A database and a broker of their own, and processes of ours that use them."""
+
+    def __init__(self, folder: Path, broker: str) -> None:
+        self.folder = folder
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("DATABASE_", "CELERY_", "REVIEWS_"))}
+        self.environment = {**kept, "REVIEWS_DATA_DIR": str(folder), "CELERY_BROKER_URL": broker}
+        self.database = ""
+        if connection.vendor == "postgresql":
+            self.database = f"worker_{uuid4().hex[:12]}"
+            with self._server() as server:
+                server.execute(f'CREATE DATABASE "{self.database}"')
+            known = connection.settings_dict
+            self.environment["DATABASE_URL"] = (
+                f"postgres://{known['USER']}:{known['PASSWORD']}@{known['HOST']}:{known['PORT']}/{self.database}"
+            )
+        self.worker: subprocess.Popen[bytes] | None = None
+        self.run("manage.py", "migrate", "--verbosity", "0")
+
+    def _server(self, database: str = "") -> psycopg.Connection[Any]:
+        known = connection.settings_dict
+        return psycopg.connect(
+            host=known["HOST"],
+            port=known["PORT"],
+            user=known["USER"],
+            password=known["PASSWORD"],
+            dbname=database or known["NAME"],
+            autocommit=True,
+        )
+
+    def run(self, *arguments: str) -> str:
+        """Run Python to its end; returns what it printed."""
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def script(self, code: str) -> str:
+        """Run code with Django set up and a tenant at hand."""
+        return self.run("-c", PREAMBLE + code)
+
+    def start_worker(self, module: str = "reviews.server.celery") -> None:
+        with (self.folder / "worker.log").open("ab") as log:
+            self.worker = subprocess.Popen(
+                [sys.executable, "-m", "celery", "-A", module, "worker", "--pool", "solo"],
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def stop_worker(self) -> None:
+        if self.worker is not None:
+            self.worker.terminate()
+            try:
+                self.worker.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.worker.kill()
+                self.worker.wait()
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        if self.database:
+            with self._server(self.database) as server:
+                return server.execute(sql).fetchall()
+        database = sqlite3.connect(self.folder / "reviews.sqlite3", timeout=20)
+        try:
+            return database.execute(sql).fetchall()
+        finally:
+            database.close()
+
+    def wait_for_states(self, **expected: int) -> None:
+        """Until the turns stand in these states; the worker's end is noticed at once."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            found = dict(
+                self.query("SELECT analysis_state, count(*) FROM reviews_turn GROUP BY analysis_state")
+            )
+            if found == expected:
+                return
+            assert self.worker is not None
+            try:
+                self.worker.wait(0.05)
+            except subprocess.TimeoutExpired:
+                assert time.monotonic() < deadline, f"{found}\n{self.log()}"
+            else:
+                pytest.fail(f"the worker has ended\n{self.log()}")
+
+    def log(self) -> str:
+        return (self.folder / "worker.log").read_text()
+
+    def close(self) -> None:
+        self.stop_worker()
+        if self.database:
+            with self._server() as server:
+                server.execute(f'DROP DATABASE "{self.database}" WITH (FORCE)')
+
+
+PREAMBLE = """
+import django, os, sys
+os.environ["DJANGO_SETTINGS_MODULE"] = "reviews.server.settings"
+django.setup()
+import reviews.server.celery
+from datetime import timedelta
+from django.utils import timezone
+from reviews import tasks
+from reviews.models import Tenant, Turn
+from reviews.services.intake import accept_turns
+from tests.factories import make_record, make_tenant
+tenant = Tenant.objects.filter(slug="acme").first() or make_tenant()
+def send(count):
+    accept_turns(tenant=tenant, records=[make_record(external_id=f"{os.getpid()}-{n}") for n in range(count)])
+"""
+
+
+@pytest.fixture(params=["files", pytest.param("redis", marks=pytest.mark.services)])
+def installation(request, tmp_path, django_db_setup, django_db_blocker) -> Iterator[Installation]:
+    broker = "filesystem://"
+    if request.param == "redis":
+        import redis
+
+        broker = REDIS_URL
+        server = redis.Redis.from_url(broker, socket_connect_timeout=2)
+        try:
+            server.flushdb()
+        except redis.ConnectionError:
+            if "CI" in os.environ:
+                raise
+            pytest.skip(f"no Redis at {broker}")
+    with django_db_blocker.unblock():
+        made = Installation(tmp_path, broker)
+    yield made
+    with django_db_blocker.unblock():
+        made.close()
+    if request.param == "redis":
+        server.flushdb()
+        server.close()
+
+
+@pytest.mark.slow
+def test_a_hint_has_a_worker_analyse_what_is_pending(installation):
+    installation.script("send(30); tasks.hint_analysis()")
+    assert installation.query(
+        "SELECT analysis_state, count(*) FROM reviews_turn GROUP BY analysis_state"
+    ) == [("pending", 30)]
+    installation.start_worker()
+    installation.wait_for_states(done=30)
+    # And once more while it runs.
+    installation.script("send(5); tasks.hint_analysis()")
+    installation.wait_for_states(done=35)
+    assert installation.query("SELECT max(attempts), min(finding_count) > 0 FROM reviews_turn") == [(1, True)]
+    assert installation.query("SELECT count FROM reviews_dailycount WHERE name = 'turns'") == [(35,)]
+
+
+@pytest.mark.slow
+def test_a_sweep_finds_what_a_lost_hint_and_a_dead_worker_left(installation):
+    installation.script(
+        "send(6)\n"
+        "dead = list(Turn.objects.for_tenant(tenant).order_by('id').values_list('id', flat=True)[:2])\n"
+        "Turn.objects.for_tenant(tenant).filter(id__in=dead).update(analysis_state='claimed', claim='gone',"
+        " attempts=1, lease_until=timezone.now() - timedelta(seconds=1))\n"
+        "spent = Turn.objects.for_tenant(tenant).order_by('id').values_list('id', flat=True)[2]\n"
+        "Turn.objects.for_tenant(tenant).filter(id=spent).update(analysis_state='claimed', claim='gone',"
+        " attempts=3, lease_until=timezone.now() - timedelta(seconds=1))\n"
+        "tasks.sweep.delay()"
+    )
+    installation.start_worker()
+    installation.wait_for_states(done=5, failed=1)
+    assert installation.query("SELECT claim FROM reviews_turn WHERE claim <> ''") == []
+
+
+@pytest.mark.slow
+def test_a_long_backlog_is_handed_on_from_task_to_task(installation):
+    installation.script("send(30); tasks.hint_analysis()")
+    # A task of one small batch: thirty turns need six of them, and only the first was asked for from outside.
+    (installation.folder / "small_batches.py").write_text(
+        "from reviews.server.celery import app\n"
+        "from reviews import tasks\n"
+        "from reviews.services import analysis\n"
+        "tasks.BATCHES_PER_TASK, analysis.BATCH_SIZE = 1, 5\n"
+    )
+    installation.environment["PYTHONPATH"] = os.pathsep.join([str(installation.folder), str(ROOT)])
+    installation.start_worker("small_batches")
+    installation.wait_for_states(done=30)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_told_to_stop_ends(installation):
+    installation.script("send(1); tasks.hint_analysis()")
+    installation.start_worker()
+    installation.wait_for_states(done=1)
+    installation.stop_worker()
+    assert installation.worker.returncode == 0, installation.log()
+
+
+# -- An unreachable broker
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port that nobody listens on, and that nobody else gets."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
+
+
+def hint(folder: Path, broker: str, before: str = "") -> str:
+    """Hint twice; neither may raise. Returns what was logged."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("DATABASE_", "CELERY_", "REVIEWS_"))}
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import django, os\n"
+            "os.environ['DJANGO_SETTINGS_MODULE'] = 'reviews.server.settings'\n"
+            "django.setup()\n"
+            "import reviews.server.celery\n"
+            "from reviews import tasks\n" + before + "tasks.hint_analysis()\n"
+            "tasks.hint_analysis()\n"
+            "print('went on')\n",
+        ],
+        cwd=ROOT,
+        env={**kept, "REVIEWS_DATA_DIR": str(folder), "CELERY_BROKER_URL": broker},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "went on\n"
+    return done.stderr
+
+
+def test_a_hint_to_a_broker_that_is_down_is_logged_and_never_raises(tmp_path, closed_port):
+    assert "the sweep will analyse" in hint(tmp_path, f"redis://127.0.0.1:{closed_port}/0")
+
+
+def test_a_hint_to_a_broker_without_an_address_is_logged_and_never_raises(tmp_path):
+    assert "the sweep will analyse" in hint(tmp_path, "redis://no-such-host.invalid:6379/0")
+
+
+def test_a_hint_to_a_broker_that_accepts_and_then_says_nothing_of_redis_never_raises(tmp_path):
+    """Something else listens on the port, and answers every connection by closing it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def hang_up() -> None:
+            while True:
+                try:
+                    server.accept()[0].close()
+                except OSError:
+                    return
+
+        thread = threading.Thread(target=hang_up, daemon=True)
+        thread.start()
+        assert "the sweep will analyse" in hint(tmp_path, f"redis://127.0.0.1:{server.getsockname()[1]}/0")
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(PATIENCE)
+
+
+def test_a_hint_through_files_on_a_full_disk_is_logged_and_never_raises(tmp_path):
+    # No file may grow beyond nothing, which fails a write as a full disk does.
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    assert "the sweep will analyse" in hint(tmp_path, "filesystem://", before=full)
+
+
+def test_a_hint_through_a_folder_that_is_gone_is_logged_and_never_raises(tmp_path):
+    gone = "import shutil; shutil.rmtree(os.environ['REVIEWS_DATA_DIR'] + '/broker')\n"
+    assert "the sweep will analyse" in hint(tmp_path, "filesystem://", before=gone)
+
+
+def test_a_hint_through_a_working_broker_logs_nothing(tmp_path):
+    assert hint(tmp_path, "filesystem://") == ""
+    assert len(list((tmp_path / "broker" / "messages").iterdir())) == 2
+
+
+# -- In this process
+
+
+@pytest.mark.django_db
+def test_the_task_analyses_all_tenants_turns(tenant, other_tenant):
+    turns = [make_turn(mine, analysed=False) for mine in (tenant, other_tenant)]
+    tasks.analyse_pending()
+    for turn in turns:
+        turn.refresh_from_db()
+        assert (turn.analysis_state, turn.finding_count > 0) == (AnalysisState.DONE, True)
+
+
+def test_tasks_are_named_as_the_schedule_names_them():
+    names = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+    assert names == {tasks.sweep.name}
+    assert tasks.analyse_pending.name == "reviews.tasks.analyse_pending"
+
+
+def test_a_task_takes_no_turn_with_it():
+    """A message is a hint: whatever it carried would be one more truth beside the database."""
+    assert not tasks.analyse_pending.__wrapped__.__code__.co_argcount
+    assert not tasks.sweep.__wrapped__.__code__.co_argcount

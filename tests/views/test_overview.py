@@ -1,0 +1,194 @@
+"""The overview: who sees it, what it says, what it costs, and how it polls."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from reviews.models import DailyCount, Turn
+from reviews.models.tenants import Role
+from reviews.models.turns import AnalysisState
+from reviews.services import review
+from tests.factories import make_member, make_turn
+
+pytestmark = pytest.mark.django_db
+
+URL = "/t/acme/"
+HTMX = {"HX-Request": "true"}
+#: Session, person, memberships; four for the figures; counts; two for the speed.
+MOST_QUERIES = 10
+
+
+@pytest.fixture
+def rita(tenant, client):
+    user = make_member(tenant, Role.REVIEWER, "rita")
+    client.force_login(user)
+    return user
+
+
+def count_queries(client, url=URL, **headers):
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        response = client.get(url, headers=headers)
+    assert response.status_code in (200, 204)
+    return len(queries)
+
+
+def seen_of(response) -> str:
+    return response.context["seen"]
+
+
+def test_anonymous_goes_to_login(client, tenant):
+    response = client.get(URL)
+    assert response.status_code == 302
+    assert response["Location"] == "/login/?next=/t/acme/"
+
+
+def test_foreign_and_missing_tenants_are_the_same_404(client, rita, other_tenant):
+    foreign, missing = client.get("/t/globex/"), client.get("/t/nobody/")
+    assert foreign.status_code == missing.status_code == 404
+    assert foreign.content == missing.content
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_every_member_sees_it(client, tenant, role):
+    make_turn(tenant)
+    client.force_login(make_member(tenant, role))
+    assert client.get(URL).status_code == 200
+
+
+def test_post_is_not_allowed(client, rita):
+    assert client.post(URL).status_code == 405
+
+
+def test_figures_count_this_tenant_only(client, tenant, other_tenant, rita):
+    mine = make_turn(tenant)
+    make_turn(tenant, occurred_at=timezone.now() - timedelta(hours=5))
+    make_turn(other_tenant, occurred_at=timezone.now() - timedelta(days=5))
+    make_turn(other_tenant, analysed=False)
+    review.assign_turn(tenant=tenant, actor=rita, turn_id=mine.pk, assignee_id=rita.pk, seen_version=0)
+    figures = {f.name: f.value for f in client.get(URL).context["figures"]}
+    assert figures == {"open": "2", "oldest": "5 h", "mine": "1", "failed": "0", "waiting": "0"}
+
+
+def test_waiting_turns_say_how_long_the_oldest_waits(client, tenant, rita):
+    make_turn(tenant)
+    turn = make_turn(tenant, analysed=False)
+    Turn.objects.for_tenant(tenant).filter(pk=turn.pk).update(
+        received_at=timezone.now() - timedelta(minutes=9)
+    )
+    figure = client.get(URL).context["figures"][-1]
+    assert (figure.value, figure.label) == ("1", "waiting for analysis, oldest 9 min")
+    assert figure.css == "warn"
+
+
+def test_failed_analyses_stand_out_and_lead_to_the_list(client, tenant, rita):
+    turn = make_turn(tenant)
+    Turn.objects.for_tenant(tenant).filter(pk=turn.pk).update(analysis_state=AnalysisState.FAILED)
+    figure = client.get(URL).context["figures"][3]
+    assert (figure.value, figure.css, figure.url) == ("1", "bad", "/t/acme/queue/?state=failed")
+    assert client.get(figure.url).status_code == 200
+
+
+def test_the_chart_has_a_text_alternative_and_no_inline_styles(client, tenant, rita):
+    make_turn(tenant)
+    make_turn(tenant, "All is well.")
+    html = client.get(URL).content.decode()
+    today = datetime.now(UTC)
+    assert "1 of 2 turns were flagged in the last 30 days, 50 %." in html
+    assert "<td>2</td><td>1</td><td>50 %</td></tr>" in html
+    assert f"{today.day} {today:%b %Y}</th>" in html
+    assert 'role="img"' in html
+    assert " style=" not in html
+
+
+def test_precision_is_shown_with_its_interval_from_five_labels_on(client, tenant, rita):
+    today = datetime.now(UTC).date()
+    for name, count in {
+        "turns": 40, "flagged": 12,
+        "label:uuid:fabricated": 9, "label:uuid:false_alarm": 1, "label:uuid:unsure": 2,
+        "label:kv:fabricated": 3, "label:kv:false_alarm": 1,
+    }.items():  # fmt: skip
+        DailyCount.objects.across_tenants().create(tenant=tenant, day=today, name=name, count=count)
+    ranges = {r.name: r for r in client.get(URL).context["ranges"]}
+    assert ranges["UUID"].words == "90 % [60–98]"
+    assert ranges["UUID"].detail == "9 fabricated, 1 false alarm, 2 unsure"
+    assert ranges["Key and value"].words == "too few labels"
+    assert "Claimed action" not in ranges
+
+
+def test_speed_is_the_median_of_todays_decisions(client, tenant, rita):
+    for seconds in (2.0, 4.0, 30.0):
+        turn = make_turn(tenant)
+        review.decide_turn(
+            tenant=tenant,
+            actor=rita,
+            turn_id=turn.pk,
+            label="fabricated",
+            seen_version=0,
+            spent_seconds=seconds,
+        )
+    context = client.get(URL).context
+    assert context["mine"] == {"decisions": "3", "seconds": "4.0 s"}
+    assert context["team"] == {"decisions": "3", "seconds": "4.0 s"}
+
+
+def test_an_empty_tenant_gets_first_steps(client, tenant, rita):
+    html = client.get(URL).content.decode()
+    assert "Connect your first agent" in html
+    assert "curl http://testserver/api/v1/turns" in html
+    assert "Ask a manager" in html
+    assert "/settings/api-keys/" not in html
+
+
+def test_first_steps_lead_managers_to_the_keys(client, tenant):
+    client.force_login(make_member(tenant, Role.MANAGER))
+    assert "/t/acme/settings/api-keys/" in client.get(URL).content.decode()
+
+
+def test_first_steps_reload_the_page_once_a_turn_has_arrived(client, tenant, rita):
+    url = f"{URL}?seen={seen_of(client.get(URL))}"
+    assert client.get(url, headers=HTMX).status_code == 204
+    make_turn(tenant, analysed=False)
+    assert client.get(url, headers=HTMX)["HX-Refresh"] == "true"
+
+
+def test_old_turns_alone_are_not_an_empty_tenant(client, tenant, rita):
+    make_turn(tenant, occurred_at=timezone.now() - timedelta(days=200))
+    html = client.get(URL).content.decode()
+    assert "No turns in the last 30 days." in html
+    assert "Connect your first agent" not in html
+
+
+def test_polling_answers_204_until_something_reads_differently(client, tenant, rita):
+    make_turn(tenant)
+    url = f"{URL}?seen={seen_of(client.get(URL))}"
+    unchanged = client.get(url, headers=HTMX)
+    assert unchanged.status_code == 204
+    assert not unchanged.content
+    make_turn(tenant)
+    changed = client.get(url, headers=HTMX)
+    assert changed.status_code == 200
+    assert changed.content.decode().lstrip().startswith('<div id="figures"')
+    assert client.get(f"{URL}?seen={seen_of(changed)}", headers=HTMX).status_code == 204
+
+
+def test_polling_after_the_session_is_gone_goes_to_login(client, tenant):
+    response = client.get(URL, headers={**HTMX, "HX-Current-URL": "http://testserver/t/acme/"})
+    assert response["HX-Redirect"] == "/login/?next=/t/acme/"
+
+
+def test_costs_the_same_with_few_and_many_turns(client, tenant, other_tenant, rita):
+    turn = make_turn(tenant)
+    review.decide_turn(tenant=tenant, actor=rita, turn_id=turn.pk, label="unsure", seen_version=0)
+    few, few_poll = count_queries(client), count_queries(client, f"{URL}?seen=x", **HTMX)
+    for _ in range(12):
+        make_turn(tenant)
+        make_turn(other_tenant, analysed=False)
+    assert count_queries(client) == few <= MOST_QUERIES
+    assert count_queries(client, f"{URL}?seen=x", **HTMX) == few_poll <= 7
