@@ -21,4 +21,3 @@ def sqlite_is_fixed(**_: Any) -> list[CheckMessage]:
             id="reviews.W001",
         )
     ]
-

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from datetime import datetime, time
+from datetime import date, datetime, time
 from typing import Any
 
 from django import forms
@@ -23,6 +23,9 @@ MODE_NAMES = {
     "revise": "Revise: a finding sends the draft to the critic for revision",
     "refuse": "Refuse: a finding at or above the confidence below replaces the draft",
 }
+
+#: A day at the end of the calendar would leave it when moved to UTC.
+LAST_YEAR = 2999
 
 FIELD_NAMES = {
     "fabrication_check_mode": "Mode",
@@ -122,6 +125,12 @@ class ApiKeyForm(PlainForm):
     name = forms.CharField(max_length=100)
     scopes = forms.MultipleChoiceField(choices=Scope.choices, initial=[Scope.INGEST])
     expires_on = forms.DateField(required=False)
+
+    def clean_expires_on(self) -> date | None:
+        day: date | None = self.cleaned_data["expires_on"]
+        if day is not None and day.year > LAST_YEAR:
+            raise forms.ValidationError(f"No later than the year {LAST_YEAR}; leave it empty for no end.")
+        return day
 
     @property
     def expires_at(self) -> datetime | None:

@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 BATCHES_PER_TASK = 50
 
 
-@shared_task
+@shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def analyse_pending() -> None:
     """Analyse what is pending; hands on to another task when there is more."""
     analysis.analyse_pending(max_batches=BATCHES_PER_TASK)
@@ -24,7 +24,7 @@ def analyse_pending() -> None:
         hint_analysis()
 
 
-@shared_task
+@shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def sweep() -> None:
     """Find what a lost message or a dead worker left behind."""
     analysis.release_expired()

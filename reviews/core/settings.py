@@ -134,7 +134,9 @@ def _keywords(value: Any, problems: dict[str, str]) -> dict[str, tuple[str, ...]
             problems[path] = "A tool needs a name."
         elif not isinstance(words, list | tuple) or len(words) > MAX_KEYWORDS_PER_TOOL:
             problems[path] = f"Must be a list of at most {MAX_KEYWORDS_PER_TOOL} words."
-        elif bad := [w for w in words if not isinstance(w, str) or not 0 < len(w.strip()) <= MAX_KEYWORD_LENGTH]:
+        elif bad := [
+            w for w in words if not isinstance(w, str) or not 0 < len(w.strip()) <= MAX_KEYWORD_LENGTH
+        ]:
             problems[path] = f"{bad[0]!r} is not a word of 1 to {MAX_KEYWORD_LENGTH} characters."
         else:
             found[tool.strip()] = tuple(dict.fromkeys(w.strip() for w in words))

@@ -55,6 +55,9 @@ _DECODER = msgspec.json.Decoder(FabricationEvent)
 def decode_event(raw: bytes) -> FabricationEvent:
     """One event; raises ``RecordError`` with a pointer, and nothing else, for anything not accepted."""
     event = decode_strict(raw, _DECODER)
+    if event.run_id and not event.run_id.strip():
+        # An empty one is what symfonic sends outside of a run.
+        raise RecordError("/run_id", "found a blank string, expected the id of the run")
     check_length("/run_id", event.run_id, limits.EXTERNAL_ID_CHARS)
     check_choice("/mode", event.mode, MODES)
     check_choice("/action_taken", event.action_taken, ACTIONS)

@@ -1,8 +1,8 @@
 """Writing many rows at once, several times faster than through model instances.
 
-One prepared statement is run over all rows, twenty at a time. (COPY would be faster still on PostgreSQL, but is
-not allowed under row-level security.) Values are given in the form the column stores (``to_db_time`` for times),
-in the order of the named columns.
+One prepared statement is run over all rows, twenty at a time. (COPY would be faster still on PostgreSQL, but
+is not allowed under row-level security.) Values are given in the form the column stores (``to_db_time`` for
+times), in the order of the named columns.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The second wall between tenants: row-level security on PostgreSQL.
 
 Every table of a tenant has a policy that shows a connection only the rows of the tenant in its setting
-``reviews.tenant``. Jobs that serve all tenants run with ``*``; a request for one tenant is confined to it, so that
-even a query that forgot its tenant finds nothing of another. Without the setting there are no rows at all. SQLite
-has no such thing and relies on the first wall (``reviews.models.scoping``) alone.
+``reviews.tenant``. Jobs that serve all tenants run with ``*``; a request for one tenant is confined to it,
+so that even a query that forgot its tenant finds nothing of another. Without the setting there are no rows at
+all. SQLite has no such thing and relies on the first wall (``reviews.models.scoping``) alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def confined(tenant_id: int) -> Iterator[None]:
 
 
 def release() -> None:
-    """End the confinement; a connection on which that fails is closed, so that no later request inherits it."""
+    """End the confinement; a connection on which that fails is closed, so that no request inherits it."""
     try:
         confine(EVERYTHING)
     except DatabaseError:

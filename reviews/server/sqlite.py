@@ -15,7 +15,7 @@ FIXED_VERSION = (3, 51, 3)
 
 
 def use_current_sqlite() -> bool:
-    """Put pysqlite3 in sqlite3's place when the system's SQLite is too old; True when a fixed one is in use."""
+    """Put pysqlite3 in sqlite3's place when the system's is too old; True when a fixed one is in use."""
     if sqlite3.sqlite_version_info >= FIXED_VERSION:
         return True
     try:

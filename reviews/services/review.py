@@ -334,9 +334,7 @@ def _advance(turn: Turn, seen_version: int, values: dict[str, Any]) -> None:
 
 
 def _conflict(turn: Turn) -> ConflictError:
-    last = (
-        turn.decisions.select_related("actor", "finding", "undoes__finding").order_by("-version").first()
-    )
+    last = turn.decisions.select_related("actor", "finding", "undoes__finding").order_by("-version").first()
     if last is None:
         return ConflictError("This turn has changed since you opened it.", turn_id=turn.pk)
     return ConflictError(

@@ -13,9 +13,11 @@ INVISIBLE = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 
-_NAMES = {"\r": "CR", "\x1b": "ESC", "\x00": "NUL", "\x08": "BS", "\x7f": "DEL", "\xad": "SHY", "\u200b": "ZWSP",
-          "\u200c": "ZWNJ", "\u200d": "ZWJ", "\u202e": "RLO", "\u202d": "LRO", "\u202c": "PDF", "\ufeff": "BOM",
-          "\u2066": "LRI", "\u2067": "RLI", "\u2069": "PDI"}  # fmt: skip
+_NAMES = {
+    "\r": "CR", "\x1b": "ESC", "\x00": "NUL", "\x08": "BS", "\x7f": "DEL", "\xad": "SHY",
+    "\u200b": "ZWSP", "\u200c": "ZWNJ", "\u200d": "ZWJ", "\u202e": "RLO", "\u202d": "LRO",
+    "\u202c": "PDF", "\ufeff": "BOM", "\u2066": "LRI", "\u2067": "RLI", "\u2069": "PDI",
+}  # fmt: skip
 
 
 class Piece(NamedTuple):

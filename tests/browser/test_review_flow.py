@@ -19,7 +19,10 @@ def queue_of_twelve(tenant):
     make_member(tenant, Role.REVIEWER, "rita")
     for n in range(12):
         make_turn(
-            tenant, ONE_CLAIM, external_id=f"turn-{n:02d}", tool_calls=[call("get_invoice", {"id": f"INV-{n}"})]
+            tenant,
+            ONE_CLAIM,
+            external_id=f"turn-{n:02d}",
+            tool_calls=[call("get_invoice", {"id": f"INV-{n}"})],
         )
     return tenant
 
@@ -154,7 +157,9 @@ def test_everything_works_without_script(log_in, queue_of_twelve):
 
 def test_what_an_agent_writes_is_never_run(log_in, tenant):
     make_member(tenant, Role.REVIEWER, "rita")
-    hostile = "I sent <img src=x onerror=alert(1)><script>document.title='owned'</script> \u202egnp.exe\x1b[31m"
+    hostile = (
+        "I sent <img src=x onerror=alert(1)><script>document.title='owned'</script> \u202egnp.exe\x1b[31m"
+    )
     turn = make_turn(
         tenant, hostile, user_message=hostile, agent="<b>bot</b>", tool_calls=[call("<i>x</i>", hostile)]
     )

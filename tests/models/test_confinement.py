@@ -46,7 +46,8 @@ def test_without_the_setting_there_are_no_rows(two_turns):
 def test_every_table_of_a_tenant_has_the_wall():
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT c.table_name FROM information_schema.columns c JOIN pg_class t ON t.relname = c.table_name "
+            "SELECT c.table_name FROM information_schema.columns c "
+            "JOIN pg_class t ON t.relname = c.table_name "
             "WHERE c.column_name = 'tenant_id' AND c.table_schema = current_schema() AND t.relkind = 'r' "
             "AND NOT (t.relrowsecurity AND t.relforcerowsecurity)"
         )

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from reviews.core.settings import parse_settings
 from reviews.forms import DetectionForm
 from reviews.models import AuditEvent, PolicyVersion
 from reviews.models.tenants import Role
@@ -97,7 +98,7 @@ def test_put_is_not_allowed(client, max_):
         ("fabrication_refuse_min_confidence", "", "required"),
         ("identifier_keys", "order\n\n9lives", "Line 3: &#x27;9lives&#x27; cannot be a key"),
         ("identifier_keys", "a\x00b", "Null characters"),
-        ("tool_trigger_keywords", "ok: yes\nsend_invoice", "Line 2: write the tool’s name"),
+        ("tool_trigger_keywords", "ok: yes\nsend_invoice", "Line 2: write the tool&#x27;s name"),
         ("tool_trigger_keywords", "ok: yes\n\nsend_invoice: ,", "Line 3: no words"),
         ("tool_trigger_keywords", "a: x\nb: y\na: z", "Line 3: a stands on line 1 already."),
         ("tool_trigger_keywords", "a: x\nb: " + "y" * 101, "Line 2: "),
@@ -110,8 +111,8 @@ def test_what_cannot_be_used_is_said_beside_its_field(client, tenant, max_, fiel
     html = response.content.decode()
     assert f'id="id_{field}-error"' in html
     errors = html.split(f'id="id_{field}-error"')[1].split("</ul>")[0]
-    assert said.replace("’", "&#x27;") in errors
-    assert "send_invoice" in html or field == "tool_trigger_keywords"
+    assert said in errors
+    assert "Invoices matter." in html or field == "note"
     assert current_policy(tenant=tenant).number == 1
 
 
@@ -167,8 +168,9 @@ def test_publishing_what_the_form_shows_changes_nothing(client, tenant, max_):
     )
     shown = DetectionForm.initial_from(current_policy(tenant=tenant).settings, before.number)
     assert client.post(URL, shown).status_code == 302
-    after = PolicyVersion.objects.for_tenant(tenant).get(number=before.number + 1)
-    assert after.settings == before.settings
+    after = current_policy(tenant=tenant)
+    assert after.number == before.number + 1
+    assert after.settings == parse_settings(before.settings)
 
 
 def test_publishing_leaves_a_trace(client, tenant, max_):
