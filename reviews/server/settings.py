@@ -179,7 +179,8 @@ if CELERY_BROKER_URL == "filesystem://":
     }
 else:
     # A broker that is down must not hold up intake: the sweep finds what a lost hint left behind.
-    CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout": 5}
+    # Without max_retries, kombu tries for six seconds before it gives a hint up.
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout": 5, "max_retries": 0}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_PUBLISH_RETRY = False

@@ -83,6 +83,7 @@ def _waiting(tenant: Tenant) -> tuple[Count, datetime | None]:
     """The tenant's turns in the workers' line.
 
     All tenants stand in one line, whose index knows no tenants; so its head is read and ours are picked out.
+    (A connection that PostgreSQL confines to this tenant gets nothing but ours.)
     """
     line = list(
         Turn.objects.across_tenants()

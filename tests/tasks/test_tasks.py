@@ -1,4 +1,4 @@
-"""Tasks on a real worker process: a hint is enough, a lost hint costs nothing, an unreachable broker neither."""
+"""Tasks on a real worker process: a lost hint costs nothing, and neither does an unreachable broker."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from reviews.models.tenants import Role
 from reviews.models.turns import AnalysisState
 from reviews.services import review
 from tests.factories import make_member, make_turn
+from tests.views.counting import asked
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +37,7 @@ def count_queries(client, url=URL, **headers):
     ) as queries:
         response = client.get(url, headers=headers)
     assert response.status_code in (200, 204)
-    return len(queries)
+    return asked(queries)
 
 
 def seen_of(response) -> str:

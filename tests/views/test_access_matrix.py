@@ -1,0 +1,169 @@
+"""Every page route × method × role, a stranger and nobody: who gets in. A route missing here fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from reviews.models import ReviewDecision
+from reviews.models.tenants import Role, Scope
+from reviews.services import keys, review
+from tests.factories import make_member, make_turn
+
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+V, R, M, O = Role.VIEWER, Role.REVIEWER, Role.MANAGER, Role.OWNER  # noqa: E741
+READ = ("GET", "HEAD")
+
+#: Routes of a tenant: which role each method needs. A method that is not named is refused to everyone.
+TENANT_ROUTES: dict[str, dict[str, Role]] = {
+    "overview": dict.fromkeys(READ, V),
+    "queue": dict.fromkeys(READ, V),
+    "turn": dict.fromkeys(READ, V),
+    "next": dict.fromkeys(READ, V),
+    "previous": dict.fromkeys(READ, V),
+    "reviewers": dict.fromkeys(READ, R),
+    "label": {"POST": R},
+    "note": {"POST": R},
+    "correct": {"POST": R},
+    "assign": {"POST": R},
+    "undo": {"POST": R},
+    "settings": {**dict.fromkeys(READ, V), "POST": M},
+    "members": {**dict.fromkeys(READ, V), "POST": O},
+    "member-role": {"POST": O},
+    "remove-member": {"POST": O},
+    "api-keys": {**dict.fromkeys(READ, M), "POST": M},
+    "revoke-key": {"POST": M},
+    "audit": dict.fromkeys(READ, M),
+}
+#: Routes outside of tenants: methods for anyone logged in, and for anyone at all.
+OWN_ROUTES = {"home": READ, "account": (*READ, "POST"), "help": READ}
+OPEN_ROUTES = {
+    "login": (*READ, "POST"),
+    "logout": ("POST",),
+    "healthz": READ,
+    "readyz": READ,
+    "metrics": READ,
+}
+CASES = [(name, method) for name in TENANT_ROUTES for method in METHODS]
+
+
+def _names(patterns: list[Any]) -> Iterator[str]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from _names(pattern.url_patterns)
+        elif isinstance(pattern, URLPattern):
+            yield str(pattern.name)
+
+
+def test_every_route_is_listed():
+    pages = [p for p in get_resolver().url_patterns if getattr(p, "namespace", "") == "reviews"]
+    assert sorted(_names(pages)) == sorted([*TENANT_ROUTES, *OWN_ROUTES, *OPEN_ROUTES])
+
+
+@pytest.fixture
+def address(tenant):
+    """The path of a route, with ids of things that are really there."""
+    owner = make_member(tenant, Role.OWNER, "olga")
+    turn = make_turn(tenant)
+    review.label_finding(
+        tenant=tenant, actor=owner, turn_id=turn.pk, position=0, label="unsure", seen_version=0
+    )
+    key = keys.create_key(tenant=tenant, author=owner, name="bot", scopes=[Scope.INGEST]).key
+    ids = {
+        "turn_id": turn.pk,
+        "decision_id": ReviewDecision.objects.for_tenant(tenant).get().pk,
+        "user_id": make_member(tenant, Role.VIEWER, "victor").pk,
+        "key_id": key.pk,
+    }
+    needs = {
+        **dict.fromkeys(
+            ["turn", "next", "previous", "reviewers", "label", "note", "correct", "assign"], "turn_id"
+        ),
+        "undo": "decision_id",
+        **dict.fromkeys(["member-role", "remove-member"], "user_id"),
+        "revoke-key": "key_id",
+    }
+
+    def path(name: str, slug: str = tenant.slug, missing: bool = False) -> str:
+        kwargs: dict[str, Any] = {"slug": slug}
+        if name in needs:
+            kwargs[needs[name]] = 999_999 if missing else ids[needs[name]]
+        return reverse(f"reviews:{name}", kwargs=kwargs)
+
+    return path
+
+
+@pytest.mark.parametrize(("name", "method"), CASES)
+def test_nobody_is_sent_to_the_login(client, address, name, method):
+    response = client.generic(method, address(name))
+    assert response.status_code == 302
+    assert response.headers["Location"].startswith("/login/?next=")
+
+
+@pytest.mark.parametrize(("name", "method"), CASES)
+def test_a_stranger_cannot_tell_the_tenant_from_a_missing_one(client, address, other_tenant, name, method):
+    client.force_login(make_member(other_tenant, Role.OWNER))
+    foreign = client.generic(method, address(name))
+    missing = client.generic(method, address(name, slug="no-such-tenant"))
+    if method in TENANT_ROUTES[name]:
+        assert foreign.status_code == missing.status_code == 404
+    else:
+        assert foreign.status_code == missing.status_code in (404, 405)
+    assert foreign.content == missing.content
+
+
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize(("name", "method"), CASES)
+def test_a_member_needs_the_role(client, tenant, address, name, method, role):
+    client.force_login(make_member(tenant, role, f"{role}-member"))
+    response = client.generic(method, address(name))
+    needed = TENANT_ROUTES[name].get(method)
+    if needed is None:
+        assert response.status_code == 405
+    elif role.includes(needed):
+        assert response.status_code in (200, 302, 409, 422)
+    else:
+        assert response.status_code == 403
+
+
+@pytest.mark.parametrize("name", [n for n in TENANT_ROUTES if n not in ("overview", "queue", "settings")])
+def test_what_belongs_to_another_tenant_looks_like_what_is_missing(client, address, other_tenant, name):
+    """An owner of one tenant puts another tenant's ids behind their own address."""
+    client.force_login(make_member(other_tenant, Role.OWNER))
+    method = next(iter(TENANT_ROUTES[name]))
+    foreign = client.generic(method, address(name, slug=other_tenant.slug))
+    missing = client.generic(method, address(name, slug=other_tenant.slug, missing=True))
+    if foreign.status_code == 200:
+        assert name in ("members", "api-keys", "audit")
+        return
+    # 422: the empty form is refused before anything is looked up, in the same words.
+    assert foreign.status_code == missing.status_code in (404, 422)
+    assert foreign.content == missing.content
+
+
+@pytest.mark.parametrize("name", OWN_ROUTES)
+@pytest.mark.parametrize("method", METHODS)
+def test_own_pages_need_a_login(client, tenant, name, method):
+    path = reverse(f"reviews:{name}")
+    assert client.generic(method, path).status_code == 302
+    client.force_login(make_member(tenant, Role.VIEWER))
+    expected = (200, 302) if method in OWN_ROUTES[name] else (405,)
+    assert client.generic(method, path).status_code in expected
+
+
+@pytest.mark.parametrize("name", OPEN_ROUTES)
+@pytest.mark.parametrize("method", METHODS)
+def test_open_pages_take_their_methods_only(client, db, name, method):
+    status = client.generic(method, reverse(f"reviews:{name}")).status_code
+    if name == "metrics":
+        # Without METRICS_TOKEN it does not exist.
+        assert status in (404, 405)
+    elif method in OPEN_ROUTES[name]:
+        assert status in (200, 302)
+    elif name == "login" and method == "PUT":
+        assert status == 200  # Django's login view takes PUT for POST
+    else:
+        assert status in (405, 200 if method == "OPTIONS" else 405, 302 if name == "logout" else 405)
