@@ -14,7 +14,7 @@ from django import forms
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.utils import timezone
 
-from reviews.core.settings import MODES, TenantSettings
+from reviews.core.settings import MODES, SettingsError, TenantSettings, parse_settings
 from reviews.models.tenants import Role, Scope
 
 MODE_NAMES = {
@@ -93,6 +93,15 @@ class DetectionForm(PlainForm):
         if problems:
             raise forms.ValidationError(problems)
         return found
+
+    def clean(self) -> dict[str, Any]:
+        """Say all that is wrong at once: also what can be read but not used, in fields that were read."""
+        values = {name: self.cleaned_data[name] for name in FIELD_NAMES if name in self.cleaned_data}
+        try:
+            parse_settings(values)
+        except SettingsError as error:
+            self.add_problems(error.problems)
+        return self.cleaned_data
 
     def add_problems(self, problems: Mapping[str, str]) -> None:
         for path, text in problems.items():

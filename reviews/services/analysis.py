@@ -132,11 +132,9 @@ def _claim() -> _Batch:
         pending = Turn.objects.across_tenants().filter(analysis_state=AnalysisState.PENDING).order_by("id")
         if on_postgresql():
             pending = pending.select_for_update(skip_locked=True, of=("self",))
-        candidates = list(pending[:BATCH_SIZE])
-        if candidates and candidates[0].attempts > 0:
-            chosen = candidates[:1]
-        else:
-            chosen = [turn for turn in candidates if turn.attempts == 0]
+        chosen = list(pending[:1])
+        if chosen and chosen[0].attempts == 0:
+            chosen = [turn for turn in pending[:BATCH_SIZE] if turn.attempts == 0]
         until = timezone.now() + timedelta(seconds=settings.ANALYSIS_LEASE_SECONDS)
         if chosen:
             Turn.objects.across_tenants().filter(id__in=[turn.pk for turn in chosen]).update(

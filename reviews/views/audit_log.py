@@ -102,11 +102,20 @@ def _pairs(data: str) -> list[tuple[str, str]]:
         return [("data", visible(data[:DATA_LENGTH]))]
     pairs = []
     for name, value in values.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+        text = _text(value)
         if value not in (None, "", {}, []):
             cut = text[:DATA_LENGTH] + ("…" if len(text) > DATA_LENGTH else "")
             pairs.append((visible(name), visible(cut)))
     return pairs
+
+
+def _text(value: Any) -> str:
+    """Text as it is, an object as one line for each of its names, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {json.dumps(item, ensure_ascii=False)}" for name, item in value.items())
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _said(check: TailCheck) -> str:

@@ -117,16 +117,12 @@ def test_what_cannot_be_used_is_said_beside_its_field(client, tenant, max_, fiel
     assert current_policy(tenant=tenant).number == 1
 
 
-def test_every_wrong_line_is_named(client, max_):
+def test_every_wrong_line_is_named_at_once(client, max_):
     html = client.post(
         URL, typed(identifier_keys="1\nok_key\n2", tool_trigger_keywords="x\ny")
     ).content.decode()
-    # The words of the tools are read first; the keys are judged by the service once all can be read.
-    assert "Line 1: write" in html
-    assert "Line 2: write" in html
-    html = client.post(URL, typed(identifier_keys="1\nok_key\n2")).content.decode()
-    assert "Line 1: " in html
-    assert "Line 3: " in html
+    for said in ("Line 1: &#x27;1&#x27;", "Line 3: &#x27;2&#x27;", "Line 1: write", "Line 2: write"):
+        assert said in html
 
 
 def test_typed_values_are_escaped(client, max_):
