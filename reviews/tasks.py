@@ -26,9 +26,9 @@ def analyse_pending() -> None:
 
 @shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def sweep() -> None:
-    """Find what a lost message or a dead worker left behind."""
+    """Find what a lost message or a dead worker left behind; hands on as ``analyse_pending`` does."""
     analysis.release_expired()
-    analysis.analyse_pending(max_batches=BATCHES_PER_TASK)
+    analyse_pending()
 
 
 def hint_analysis() -> None:

@@ -217,6 +217,8 @@ LOGGING = {
     "loggers": {
         "reviews": {"level": LOG_LEVEL},
         "celery": {"level": "WARNING"},
+        # Says at every start that a broker of files has no host name.
+        "kombu.connection": {"level": "ERROR"},
         "django.request": {"level": "ERROR"},
     },
 }

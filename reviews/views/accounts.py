@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods
 
@@ -22,6 +24,16 @@ class Login(LoginView):
 
 class Logout(LogoutView):
     http_method_names = ["post", "options"]
+
+
+class ChangePassword(PasswordChangeView):
+    """A new password, for which the old one is needed; other sessions of the person end with it."""
+
+    template_name = "reviews/password.html"
+    success_url = reverse_lazy("reviews:account")
+
+    def form_invalid(self, form: BaseForm) -> HttpResponse:
+        return self.render_to_response(self.get_context_data(form=form), status=422)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -195,12 +195,15 @@ def _answer(
 
 
 def _end_of_list(request: TenantRequest) -> HttpResponse:
+    may_review = request.membership.may(Role.REVIEWER)
     context = {
         "page": "queue",
         "query": query_of(request),
-        "last": review.last_undoable(tenant=request.tenant, actor=request.user),
+        "last": review.last_undoable(tenant=request.tenant, actor=request.user) if may_review else None,
     }
-    return render_page(request, "reviews/turn.html", context, fragment="reviews/partials/_end_of_list.html")
+    return render_page(
+        request, "reviews/end_of_list.html", context, fragment="reviews/partials/_end_of_list.html"
+    )
 
 
 def _show(

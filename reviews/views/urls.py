@@ -52,6 +52,7 @@ urlpatterns = [
     path("login/", accounts.Login.as_view(), name="login"),
     path("logout/", accounts.Logout.as_view(), name="logout"),
     path("account/", accounts.account, name="account"),
+    path("account/password/", accounts.ChangePassword.as_view(), name="password"),
     path("help/", help.help_view, name="help"),
     path("t/<slug:slug>/", include(tenant_urls)),
     path("healthz", health.healthz, name="healthz"),

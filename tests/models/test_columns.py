@@ -76,7 +76,7 @@ def test_times_with_and_without_fractions_sort_as_times(tenant):
 
 def test_each_kind_has_a_bit_of_its_own_and_a_column():
     assert list(KIND_BITS) == Kind.values
-    assert len({bit for bit in KIND_BITS.values()}) == len(KIND_BITS)
+    assert len(set(KIND_BITS.values())) == len(KIND_BITS)
     assert all(bit.bit_count() == 1 for bit in KIND_BITS.values())
     names = {field.name for field in Turn._meta.get_fields()}
     assert {f"has_{kind}" for kind in KIND_BITS} <= names

@@ -93,7 +93,7 @@ def test_a_second_row_for_what_is_there_once_is_refused(tenant, name, model, whe
     row.pk = None
     for field, value in same.items():
         setattr(row, field, value)
-    with pytest.raises(IntegrityError, match="(?i)unique"), transaction.atomic():
+    with pytest.raises(IntegrityError, match=r"(?i)unique"), transaction.atomic():
         model.objects.across_tenants().bulk_create([row])
     row.pk = None
     for field, value in apart.items():
@@ -106,14 +106,14 @@ def test_a_decision_is_undone_once(tenant):
     decisions = ReviewDecision.objects.for_tenant(tenant)
     undo = copy.copy(decisions.get(action="undo"))
     undo.pk, undo.version = None, 99
-    with pytest.raises(IntegrityError, match="(?i)unique"), transaction.atomic():
+    with pytest.raises(IntegrityError, match=r"(?i)unique"), transaction.atomic():
         ReviewDecision.objects.across_tenants().bulk_create([undo])
     undo.undoes = decisions.get(action="note")
     ReviewDecision.objects.across_tenants().bulk_create([undo])
 
 
 def test_a_slug_names_one_tenant(tenant):
-    with pytest.raises(IntegrityError, match="(?i)unique"), transaction.atomic():
+    with pytest.raises(IntegrityError, match=r"(?i)unique"), transaction.atomic():
         Tenant.objects.create(slug=tenant.slug, name="Another")
 
 
@@ -121,7 +121,7 @@ def test_a_key_prefix_names_one_key(tenant, other_tenant):
     fill_every_table(tenant)
     key = copy.copy(ApiKey.objects.for_tenant(tenant).get())
     key.pk, key.tenant = None, other_tenant
-    with pytest.raises(IntegrityError, match="(?i)unique"), transaction.atomic():
+    with pytest.raises(IntegrityError, match=r"(?i)unique"), transaction.atomic():
         ApiKey.objects.across_tenants().bulk_create([key])
 
 
@@ -129,7 +129,7 @@ def test_a_turn_has_one_payload(tenant):
     fill_every_table(tenant)
     turn_id = Turn.objects.for_tenant(tenant).values_list("pk", flat=True).first()
     second = TurnPayload(turn_id=turn_id, tenant=tenant, draft="")
-    with pytest.raises(IntegrityError, match="(?i)unique"), transaction.atomic():
+    with pytest.raises(IntegrityError, match=r"(?i)unique"), transaction.atomic():
         TurnPayload.objects.across_tenants().bulk_create([second])
 
 

@@ -121,6 +121,13 @@ def test_in_one_batch_the_first_of_an_id_counts(tenant):
     assert turns_of(tenant).count() == 2
 
 
+def test_the_last_of_an_id_in_one_batch_does_not_replace_the_first(tenant):
+    records = [make_record(f"Version {n}.", external_id="run-a") for n in range(3)]
+    assert statuses(tenant, *records) == [A, C, C]
+    assert turns_of(tenant).select_related("payload").get().payload.draft == "Version 0."
+    assert statuses(tenant, records[0]) == [D]
+
+
 def test_new_and_known_turns_may_come_in_one_batch(tenant):
     known = make_record()
     accept_turns(tenant=tenant, records=[known])
