@@ -2,8 +2,8 @@
 
     python benchmarks/chaos.py [--turns 20000] [--kills 20] [--batch 100] [--seed 1] [--keep DIR]
 
-Clients post batches and send again what was not answered; a ledger keeps every turn that was. Half of the
-kills (SIGKILL) hit the web server between two answers, the other half the worker while it holds a batch.
+Clients post batches and send again what was not answered; a ledger keeps every turn that was. Two thirds of
+the kills (SIGKILL) hit the web server between two answers, the others the worker while it holds a batch.
 Afterwards every turn of the ledger must be stored, each once, counted once and analysed; otherwise the
 report names what is wrong and the exit code is 1.
 """
@@ -101,12 +101,10 @@ def run(data: Path, *, turns: int = 20_000, kills: int = 20, batch: int = 100, s
             threading.Thread(target=_post_all, args=(installation, batches, lock, ledger))
             for _ in range(CLIENTS)
         ]
-        killer = threading.Thread(
-            target=_kill_workers, args=(installation, report, kills - kills // 2, turns)
-        )
+        killer = threading.Thread(target=_kill_workers, args=(installation, report, kills // 3, turns))
         for thread in (*clients, killer):
             thread.start()
-        _kill_webs(installation, report, ledger, kills // 2, -(-turns // batch), random.Random(seed))
+        _kill_webs(installation, report, ledger, kills - kills // 3, -(-turns // batch), random.Random(seed))
         for client in clients:
             client.join()
         ledger.finish()
