@@ -92,7 +92,7 @@ def run(data: Path, *, turns: int = 20_000, kills: int = 20, batch: int = 100, s
     started = time.monotonic()
     report = Report(posted=turns)
     ledger = Ledger()
-    with Installation(data, **ENVIRONMENT) as installation:
+    with Installation(data, environment=ENVIRONMENT) as installation:
         installation.start()
         installation.wait_until_up()
         batches = _batches(turns, batch, seed)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
@@ -33,14 +33,14 @@ class Installation:
     ``secret`` is that of a key which may send turns.
     """
 
-    def __init__(self, data: Path, *, workers: int = 1, **environment: str) -> None:
+    def __init__(self, data: Path, *, workers: int = 1, environment: Mapping[str, str] | None = None) -> None:
         self.data = data
         self.environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith(SETTINGS_PREFIXES)},
             "PYTHONPATH": str(ROOT),
             "REVIEWS_DATA_DIR": str(data),
             "LOG_LEVEL": "WARNING",
-            **environment,
+            **(environment or {}),
         }
         self._listener = listen("127.0.0.1", 0)
         self._programs = {
@@ -138,10 +138,6 @@ class Installation:
     ) -> tuple[int, bytes]:
         """POST with the key; raises what a broken connection raises."""
         headers = {"Authorization": f"Bearer {self.secret}", "Content-Type": content_type}
-        if connection.sock is None:
-            connection.connect()
-            # Head and body are two writes; without this the body would wait for an acknowledgement.
-            connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.request("POST", path, body, headers)
         answer = connection.getresponse()
         return answer.status, answer.read()

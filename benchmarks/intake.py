@@ -46,14 +46,14 @@ def main() -> None:
     options = parser.parse_args()
     wanted = options.only.split(",")
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} before\n")
-    for name, measure in (
-        ("file", lambda data: measure_file(data, options.turns)),
-        ("http", lambda data: measure_http(data, options.http_turns)),
-        ("check", lambda data: measure_check(data, options.checks)),
+    for name, measure, count in (
+        ("file", measure_file, options.turns),
+        ("http", measure_http, options.http_turns),
+        ("check", measure_check, options.checks),
     ):
         if name in wanted:
             with tempfile.TemporaryDirectory(prefix="reviews-intake-") as folder:
-                for what, value in measure(Path(folder)):
+                for what, value in measure(Path(folder), count):
                     print(f"{what:<58}{value:>14}", flush=True)
 
 

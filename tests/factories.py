@@ -21,8 +21,6 @@ CLAIM = "I sent the invoice. The task_id=job-4711 is queued as 6f9619ff-8b86-401
 
 def make_tenant(slug: str = "acme", **settings: Any) -> Tenant:
     """A tenant with a published policy; keyword arguments are settings."""
-    # A rolled-back test leaves its version's id to the next one on SQLite, and the cache goes by id.
-    policies._settings_of.cache_clear()
     tenant = Tenant.objects.create(slug=slug, name=slug.capitalize())
     policies.publish_settings(tenant=tenant, author=None, values=settings)
     return tenant

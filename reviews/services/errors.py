@@ -22,6 +22,12 @@ class NotFoundError(DomainError):
     code = "not_found"
 
 
+class ForbiddenError(DomainError):
+    """The thing is there and known, but this person may not do that to it."""
+
+    code = "forbidden"
+
+
 class ConflictError(DomainError):
     """Somebody else was quicker, or the same id already holds other content."""
 

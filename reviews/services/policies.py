@@ -30,17 +30,22 @@ def current_policy(*, tenant: Tenant | int) -> Policy:
     row = (
         PolicyVersion.objects.for_tenant(tenant)
         .filter(state=PolicyState.PUBLISHED)
-        .values_list("id", "number")
+        .values_list("id", "number", "published_at")
         .first()
     )
     if row is None:
         return Policy(None, 0, TenantSettings())
-    return Policy(row[0], row[1], _settings_of(row[0]))
+    version_id, number, published_at = row
+    return Policy(version_id, number, _settings_of(version_id, published_at))
 
 
 @lru_cache(maxsize=1000)
-def _settings_of(version_id: int) -> TenantSettings:
-    """Versions never change, so a version once read need not be read again."""
+def _settings_of(version_id: int, published_at: datetime) -> TenantSettings:
+    """Versions never change, so a version once read need not be read again.
+
+    The time is part of the key because a database that is restored under a running process, or rolls back on
+    SQLite, gives the same id to another version.
+    """
     version = PolicyVersion.objects.across_tenants().only("settings").get(pk=version_id)
     return parse_settings(version.settings)
 

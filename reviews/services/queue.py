@@ -36,6 +36,8 @@ Key = tuple[Any, int]
 #: The columns of ``_SCANNED``, for a test to look at.
 Row = tuple[Any, ...]
 
+#: States of flagged turns: the lists that priority orders and that each filter has an index for.
+REVIEWED_STATES = ("open", "decided")
 STATES = ("open", "decided", "all", "clean", "failed")
 ORDERS = ("priority", "newest", "oldest")
 AGES = {
@@ -130,7 +132,7 @@ def capped_count(*, tenant: Tenant, wanted: QueueFilter) -> tuple[int, bool]:
 # -- Looking at rows one by one
 
 _SCANNED = ("id", "priority", "occurred_at", "kinds", "agent", "outcome", "max_severity", "max_confidence",
-            "assignee_id", "external_id", "conversation_id")  # fmt: skip
+            "assignee_id", "analysis_state", "external_id", "conversation_id")  # fmt: skip
 _FIELD = {name: n for n, name in enumerate(_SCANNED)}
 
 
@@ -211,7 +213,7 @@ def _search_of(wanted: QueueFilter) -> _Search:
     rest: list[Callable[[Row], bool]] = []
     by_priority = wanted.order == "priority"
     # The first filter with an index of its own in this order is sought; there is one seek, not two.
-    sought = not (by_priority and wanted.state in ("open", "decided"))
+    sought = not (by_priority and wanted.state in REVIEWED_STATES)
     for part in _parts(wanted):
         if not sought and part.name in ("assignee", "kind", "agent", "outcome", "severity"):
             seek &= part.condition
@@ -233,6 +235,11 @@ def _search_of(wanted: QueueFilter) -> _Search:
 def _parts(wanted: QueueFilter) -> list[_Part]:
     """The filters in use, the ones that usually leave least first."""
     parts: list[_Part] = []
+    if wanted.state == "clean":
+        # What still waits for analysis is not clean; seldom many, so looked at row by row.
+        state = _FIELD["analysis_state"]
+        done = Q(analysis_state=AnalysisState.DONE)
+        parts.append(_Part("analysed", done, lambda row: row[state] == AnalysisState.DONE))
 
     def equal(name: str, column: str, value: Any) -> None:
         field = _FIELD[column]
@@ -383,4 +390,7 @@ def parse_filter(values: dict[str, str], *, me: int | None = None) -> QueueFilte
     )
     if wrong:
         raise InvalidError("Some filters cannot be used.", fields=wrong)
+    if found.order == "priority" and found.state not in REVIEWED_STATES:
+        # Priority orders what was flagged; among all turns it means nothing and has no index.
+        return replace(found, order="newest")
     return found

@@ -22,7 +22,7 @@ from reviews.models.tenants import Role
 from reviews.models.turns import AnalysisState, Label, ReviewState
 from reviews.services import audit
 from reviews.services.counting import LabelChange, add_counts, label_counts
-from reviews.services.errors import ConflictError, InvalidError, NotFoundError
+from reviews.services.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 
 MAX_NOTE_LENGTH = 10_000
 MAX_ANSWER_LENGTH = 200_000
@@ -204,7 +204,7 @@ def undo_decision(*, tenant: Tenant, actor: User, decision_id: int) -> Decided:
         if decision is None or decision.action == DecisionAction.UNDO:
             raise NotFoundError("There is no such decision.")
         if decision.actor_id != actor.pk and not _may_undo_others(tenant, actor):
-            raise InvalidError("Only a manager may undo another person's decision.", fields={})
+            raise ForbiddenError("Only a manager may undo another person's decision.")
         turn, findings = _load(tenant, decision.turn_id)
         if ReviewDecision.objects.for_tenant(tenant).filter(undoes=decision).exists():
             raise ConflictError("This decision has been undone already.", turn_id=turn.pk)

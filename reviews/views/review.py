@@ -21,7 +21,13 @@ from reviews.models import ReviewDecision, Turn
 from reviews.models.tenants import Role
 from reviews.models.turns import ReviewState
 from reviews.services import queue, review
-from reviews.services.errors import ConflictError, DomainError, InvalidError, NotFoundError
+from reviews.services.errors import (
+    ConflictError,
+    DomainError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+)
 from reviews.views.queue import filter_from, query_of
 from reviews.views.turn_page import found_turn, reviewers_of, show_end_of_list, show_turn
 
@@ -167,6 +173,8 @@ def _act(
 
 
 def _status_of(error: DomainError) -> int:
+    if isinstance(error, ForbiddenError):
+        return 403
     return 409 if isinstance(error, ConflictError) else 422
 
 

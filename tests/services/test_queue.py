@@ -129,7 +129,7 @@ def oracle(tenant, wanted, rows=None):
                 {
                     "open": turn.review_state == "open",
                     "decided": turn.review_state == "decided",
-                    "clean": turn.review_state == "none",
+                    "clean": (turn.review_state, turn.analysis_state) == ("none", "done"),
                     "failed": turn.analysis_state == "failed",
                     "all": True,
                 }[wanted.state],

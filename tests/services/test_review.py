@@ -20,7 +20,7 @@ from reviews.models.tenants import Role
 from reviews.models.turns import Label
 from reviews.services import review
 from reviews.services.audit import verify_chain
-from reviews.services.errors import ConflictError, InvalidError, NotFoundError
+from reviews.services.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from reviews.services.intake import accept_turns
 from tests.factories import make_event, make_member, make_record, make_tenant, make_turn
 
@@ -562,7 +562,7 @@ def test_after_an_undo_the_decision_can_be_made_again(turn, rita):
 def test_another_reviewer_may_not_undo_it_and_a_manager_may(turn, rita, max_):
     decided = label(turn, rita, 0, F, 0)
     before = snapshot(turn)
-    with pytest.raises(InvalidError, match="Only a manager"):
+    with pytest.raises(ForbiddenError, match="Only a manager"):
         undo(turn, make_member(turn.tenant, Role.REVIEWER), decided)
     assert snapshot(turn) == before
     undo(turn, max_, decided)
@@ -574,7 +574,7 @@ def test_another_reviewer_may_not_undo_it_and_a_manager_may(turn, rita, max_):
 def test_a_manager_of_another_tenant_is_no_manager_here(turn, other_tenant, rita):
     decided = label(turn, rita, 0, F, 0)
     stranger = make_member(other_tenant, Role.OWNER)
-    with pytest.raises(InvalidError):
+    with pytest.raises(ForbiddenError):
         undo(turn, stranger, decided)
     assert labels(turn)[0] == F
 

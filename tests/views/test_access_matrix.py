@@ -29,7 +29,7 @@ TENANT_ROUTES: dict[str, dict[str, Role]] = {
     "note": {"POST": R},
     "correct": {"POST": R},
     "assign": {"POST": R},
-    "undo": {"POST": R},
+    "undo": {"POST": M},  # of somebody else's decision; one's own needs the reviewer's role only
     "settings": {**dict.fromkeys(READ, V), "POST": M},
     "members": {**dict.fromkeys(READ, V), "POST": O},
     "member-role": {"POST": O},

@@ -169,3 +169,10 @@ def test_a_page_costs_the_same_with_few_and_many_claims_and_decisions(
     # Session, person, memberships, turn, findings, history, last decision; two more confine on PostgreSQL.
     with django_assert_max_num_queries(9):
         client.get(at(turn))
+
+
+@pytest.mark.parametrize("turn_id", [10**6, 2**63, 10**30])
+def test_a_turn_that_is_not_there_is_404_however_large_its_number(client, tenant, rita, turn_id):
+    assert client.get(f"/t/acme/turns/{turn_id}/").status_code == 404
+    assert client.post(f"/t/acme/turns/{turn_id}/label", {"label": "unsure", "version": 0}).status_code == 404
+    assert client.post(f"/t/acme/decisions/{turn_id}/undo").status_code == 404

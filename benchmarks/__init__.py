@@ -1,0 +1,1 @@
+"""Measurements and endurance runs; each file is a program of its own."""
