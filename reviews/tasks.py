@@ -11,15 +11,15 @@ from reviews.services import analysis
 
 logger = logging.getLogger(__name__)
 
-#: After this many batches a task ends and hands on to a new one, so that a worker that is told to stop
-#: does so soon even under a long backlog.
-BATCHES_PER_TASK = 50
+#: After this time a task ends and hands on to a new one, so that a worker that is told to stop does so soon
+#: even under a long backlog.
+SECONDS_PER_TASK = 5.0
 
 
 @shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def analyse_pending() -> None:
     """Analyse what is pending; hands on to another task when there is more."""
-    analysis.analyse_pending(max_batches=BATCHES_PER_TASK)
+    analysis.analyse_pending(seconds=SECONDS_PER_TASK)
     if analysis.has_pending():
         hint_analysis()
 

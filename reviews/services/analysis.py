@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -54,12 +55,13 @@ class _Batch:
     broken: dict[int, str] = field(default_factory=dict)
 
 
-def analyse_pending(*, max_batches: int | None = None) -> Progress:
-    """Analyse what is pending, all tenants, until nothing is left or ``max_batches`` are done.
+def analyse_pending(*, max_batches: int | None = None, seconds: float | None = None) -> Progress:
+    """Analyse what is pending, all tenants, until nothing is left, ``max_batches`` are done, or time is up.
 
-    Safe to run in any number of processes at once.
+    At least one batch is done, and one that has been begun is finished. Safe to run in any number of processes at once.
     """
     progress = Progress()
+    until = None if seconds is None else time.monotonic() + seconds
     while max_batches is None or progress.batches < max_batches:
         batch = _claim()
         if not batch.turns:
@@ -69,6 +71,8 @@ def analyse_pending(*, max_batches: int | None = None) -> Progress:
         progress.batches += 1
         progress.analysed += len(batch.judged)
         progress.failed += len(batch.broken)
+        if until is not None and time.monotonic() >= until:
+            break
     if progress.batches:
         logger.info("analysed", extra=vars(progress))
     return progress

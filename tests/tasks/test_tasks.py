@@ -218,7 +218,7 @@ def test_a_long_backlog_is_handed_on_from_task_to_task(installation):
         "from reviews.server.celery import app\n"
         "from reviews import tasks\n"
         "from reviews.services import analysis\n"
-        "tasks.BATCHES_PER_TASK, analysis.BATCH_SIZE = 1, 5\n"
+        "tasks.SECONDS_PER_TASK, analysis.BATCH_SIZE = 1e-9, 5\n"
     )
     installation.environment["PYTHONPATH"] = os.pathsep.join([str(installation.folder), str(ROOT)])
     installation.start_worker("small_batches")
