@@ -7,6 +7,7 @@ a connection, never one of the threads that run views. ``docs/server-choice.md``
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import resource
 import signal
@@ -33,6 +34,9 @@ def serve(listener: socket.socket) -> None:
     """Answer requests on ``listener`` until SIGTERM or SIGINT, then finish the running ones and return."""
     from reviews.server.wsgi import application
 
+    # What is loaded now stays: no collection needs to look through it again while requests wait.
+    gc.collect()
+    gc.freeze()
     # A request that waits for a free thread is not worth a line in the log.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     sockets: dict[int, Any] = {}

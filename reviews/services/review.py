@@ -241,10 +241,16 @@ def last_undoable(*, tenant: Tenant, actor: User) -> ReviewDecision | None:
 
 # -- Inside a transaction
 
+#: What of a turn a decision reads or the caller goes on with; the rest of the row is not fetched.
+_DECIDED_COLUMNS = (
+    "tenant_id", "external_id", "analysis_state", "priority", "occurred_at", "review_state", "verdict",
+    "assignee_id", "decided_by_id", "decided_at", "version",
+)  # fmt: skip
+
 
 def _load(tenant: Tenant, turn_id: int, *, with_findings: bool = True) -> tuple[Turn, list[Finding]]:
     try:
-        turn = Turn.objects.for_tenant(tenant).get(pk=turn_id)
+        turn = Turn.objects.for_tenant(tenant).only(*_DECIDED_COLUMNS).get(pk=turn_id)
     except Turn.DoesNotExist:
         raise NotFoundError("There is no such turn.") from None
     if turn.analysis_state not in (AnalysisState.DONE, AnalysisState.FAILED):

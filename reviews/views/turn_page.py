@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
 from reviews.access import TenantRequest
 from reviews.htmx import render_page
-from reviews.models import Finding, Membership, ReviewDecision, Turn
+from reviews.models import Finding, Membership, ReviewDecision, Turn, User
 from reviews.models.tenants import Role
-from reviews.models.turns import AnalysisState, Label
+from reviews.models.turns import AnalysisState
 from reviews.services import review
 from reviews.services.evidence import call_views, claim_evidence
 from reviews.views.ages import age
+from reviews.views.claims import claim_row, history_of, turn_choices
 from reviews.views.draft import draft_runs
 from reviews.views.queue import query_of
 
 #: Decisions and notes listed on the page, newest first.
 HISTORY_LENGTH = 50
-LABEL_KEYS = {Label.FABRICATED: "t", Label.FALSE_ALARM: "f", Label.UNSURE: "u"}
-CHOICES = [(value, name, LABEL_KEYS[Label(value)]) for value, name in Label.choices]
 
 
 def show_turn(
@@ -39,11 +38,13 @@ def show_turn(
     tenant = request.tenant
     turn = found_turn(
         Turn.objects.for_tenant(tenant)
-        .select_related("payload", "policy_version", "assignee")
-        .defer("policy_version__settings", "policy_version__evidence"),
+        .select_related("payload")
+        .annotate(policy_number=F("policy_version__number")),
         turn_id,
     )
-    findings = review.in_order(turn.findings.select_related("labelled_by"))
+    findings = review.in_order(turn.findings.all())
+    decisions = list(turn.decisions.order_by("-version")[:HISTORY_LENGTH]) if turn.version else []
+    names = _names(request, turn, findings, decisions)
     current = _current(findings, request.GET.get("claim", ""))
     payload = turn.payload
     whole = "whole" in request.GET
@@ -55,18 +56,19 @@ def show_turn(
         "turn": turn,
         "at": reverse("reviews:turn", args=[tenant.slug, turn.pk]),
         "payload": payload,
-        "findings": findings,
+        "claims": [claim_row(finding, finding is current, names) for finding in findings],
         "current": current,
         "runs": draft_runs(payload.draft, turn.draft_offset, findings, current.position if current else None),
         "evidence": claim_evidence(current, payload) if current else None,
         "calls": call_views(payload.tool_calls, whole=whole),
         "earlier": call_views(payload.earlier_calls, whole=whole),
-        "choices": CHOICES,
+        "turn_choices": turn_choices(turn, bool(findings)) if len(findings) != 1 else [],
+        "assignee": names.get(turn.assignee_id or 0, ""),
         "waiting": turn.analysis_state in (AnalysisState.PENDING, AnalysisState.CLAIMED),
         "failed": turn.analysis_state == AnalysisState.FAILED,
         "may_review": may_review,
         "reviewers": reviewers_of(request) if may_review and "assign" in request.GET else None,
-        "history": _history(turn) if turn.version else [],
+        "history": history_of(decisions, findings, names),
         "query": query_of(request),
         "last": last,
         "age": age(turn.occurred_at, timezone.now()),
@@ -91,9 +93,15 @@ def found_turn(turns: QuerySet[Turn], turn_id: int) -> Turn:
         raise Http404 from None
 
 
-def _history(turn: Turn) -> list[ReviewDecision]:
-    decisions = turn.decisions.select_related("actor", "finding", "undone_by", "undoes__finding")
-    return list(decisions.order_by("-version")[:HISTORY_LENGTH])
+def _names(
+    request: TenantRequest, turn: Turn, findings: list[Finding], decisions: list[ReviewDecision]
+) -> dict[int, str]:
+    """Names of everyone the page mentions, in one query, or in none when it is only the reader."""
+    me = request.user
+    ids = {turn.assignee_id, *(f.labelled_by_id for f in findings), *(d.actor_id for d in decisions)}
+    others = {pk for pk in ids if pk is not None} - {me.pk}
+    names = {user.pk: user.display_name for user in User.objects.filter(pk__in=others)} if others else {}
+    return {**names, me.pk: me.display_name}
 
 
 def _current(findings: list[Finding], asked: str) -> Finding | None:
