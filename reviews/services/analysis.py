@@ -58,7 +58,8 @@ class _Batch:
 def analyse_pending(*, max_batches: int | None = None, seconds: float | None = None) -> Progress:
     """Analyse what is pending, all tenants, until nothing is left, ``max_batches`` are done, or time is up.
 
-    At least one batch is done, and one that has been begun is finished. Safe to run in any number of processes at once.
+    At least one batch is done, and one that has been begun is finished. Safe to run in any number of
+    processes at once.
     """
     progress = Progress()
     until = None if seconds is None else time.monotonic() + seconds
