@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.services,
     pytest.mark.django_db(transaction=True),
     # SQLite in memory, as tests have it, refuses two connections at once instead of letting one wait.
-    pytest.mark.skipif("sqlite" in connection.settings_dict["ENGINE"], reason="needs PostgreSQL"),
+    pytest.mark.postgresql,
 ]
 
 

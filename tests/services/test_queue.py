@@ -434,7 +434,7 @@ SEEKS = [
 
 
 @pytest.mark.django_db
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="reads SQLite's query plans")
+@pytest.mark.sqlite  # reads its query plans
 @pytest.mark.parametrize("later_page", [False, True])
 @pytest.mark.parametrize(("chosen", "index"), SEEKS, ids=str)
 def test_every_filter_and_order_is_found_through_its_index(tenant, chosen, index, later_page):
