@@ -136,6 +136,20 @@ def test_next_and_previous_follow_the_list_as_it_is_now(client, tenant, rita):
     assert "That was the last one" in html(client.get(at(third, "next")))
 
 
+def test_the_reviewers_to_choose_from_come_when_asked_for(client, tenant, rita):
+    turn = make_turn(tenant)
+    make_member(tenant, Role.REVIEWER, "ruth")
+    make_member(tenant, Role.VIEWER, "vera")
+    # One field: that of the button that assigns to oneself.
+    assert html(client.get(at(turn))).count('name="assignee"') == 1
+    for choice in (client.get(at(turn, "reviewers"), headers=HTMX), client.get(at(turn, "?assign=1"))):
+        assert ">Ruth<" in html(choice)
+        assert ">Vera<" not in html(choice)
+    ruth = make_member(tenant, Role.REVIEWER, "rosa")
+    client.post(at(turn, "assign"), {"assignee": ruth.pk, "version": 0})
+    assert "assigned to Rosa" in html(client.get(at(turn)))
+
+
 def test_a_viewer_sees_no_buttons(client, tenant):
     turn = make_turn(tenant)
     client.force_login(make_member(tenant, Role.VIEWER, "vera"))
