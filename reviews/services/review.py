@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -28,6 +28,8 @@ MAX_NOTE_LENGTH = 10_000
 MAX_ANSWER_LENGTH = 200_000
 #: A page left open over lunch says nothing about how long a decision took.
 MAX_SPENT_SECONDS = 3600.0
+#: How long one key undoes the last decision: a working day. Older ones are undone from the turn's history.
+UNDO_BY_KEY = timedelta(hours=12)
 
 
 @dataclass(frozen=True)
@@ -228,10 +230,10 @@ def in_order(findings: QuerySet[Finding]) -> list[Finding]:
 
 
 def last_undoable(*, tenant: Tenant, actor: User) -> ReviewDecision | None:
-    """The actor's latest decision that stands. One query."""
+    """The actor's latest decision that stands, if fresh enough to be what a key should undo. One query."""
     return (
         ReviewDecision.objects.for_tenant(tenant)
-        .filter(actor=actor, undone_by__isnull=True)
+        .filter(actor=actor, created_at__gte=timezone.now() - UNDO_BY_KEY, undone_by__isnull=True)
         .exclude(action=DecisionAction.UNDO)
         .select_related("turn", "finding")
         .order_by("-created_at", "-id")

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from reviews.models import Finding, ReviewDecision, Turn
+from reviews.models import Finding, Membership, ReviewDecision, Turn
+from reviews.models.decisions import DecisionAction
+from reviews.models.tenants import Role
 from reviews.models.turns import Label
 from reviews.views.texts import visible
 
@@ -37,13 +39,14 @@ class ClaimRow(NamedTuple):
 
 
 class HistoryEntry(NamedTuple):
-    """Something that was done to the turn."""
+    """Something that was done to the turn. ``undo`` is its id where the reader may undo it, else 0."""
 
     name: str
     what: str
     at: datetime
     text: str
     undone: bool
+    undo: int
 
 
 def claim_row(finding: Finding, current: bool, names: dict[int, str]) -> ClaimRow:
@@ -87,7 +90,10 @@ def turn_choices(turn: Turn, has_findings: bool) -> list[Choice]:
 
 
 def history_of(
-    decisions: Sequence[ReviewDecision], findings: Sequence[Finding], names: dict[int, str]
+    decisions: Sequence[ReviewDecision],
+    findings: Sequence[Finding],
+    names: dict[int, str],
+    membership: Membership,
 ) -> list[HistoryEntry]:
     """Entries in the order of ``decisions``. Findings and what was undone are looked up among those given."""
     findings_by_id = {finding.pk: finding for finding in findings}
@@ -99,9 +105,17 @@ def history_of(
             decision.finding = findings_by_id[decision.finding_id]
         if decision.undoes_id in decisions_by_id:
             decision.undoes = decisions_by_id[decision.undoes_id]
-        name = names.get(decision.actor_id, "someone")
+        mine = decision.actor_id == membership.user_id and membership.may(Role.REVIEWER)
+        may_undo = decision.action != DecisionAction.UNDO and (mine or membership.may(Role.MANAGER))
         entries.append(
-            HistoryEntry(name, decision.summary, decision.created_at, decision.text, decision.pk in undone)
+            HistoryEntry(
+                name=names.get(decision.actor_id, "someone"),
+                what=decision.summary,
+                at=decision.created_at,
+                text=decision.text,
+                undone=decision.pk in undone,
+                undo=decision.pk if may_undo and decision.pk not in undone else 0,
+            )
         )
     return entries[::-1]
 

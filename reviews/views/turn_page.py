@@ -68,7 +68,7 @@ def show_turn(
         "failed": turn.analysis_state == AnalysisState.FAILED,
         "may_review": may_review,
         "reviewers": reviewers_of(request) if may_review and "assign" in request.GET else None,
-        "history": history_of(decisions, findings, names),
+        "history": history_of(decisions, findings, names, request.membership),
         "query": query_of(request),
         "last": last,
         "age": age(turn.occurred_at, timezone.now()),

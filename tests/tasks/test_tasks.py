@@ -26,7 +26,9 @@ from tests.factories import make_turn
 ROOT = Path(__file__).resolve().parents[2]
 #: Far more than anything here takes on a slow machine; a test that needs it has failed.
 PATIENCE = 60.0
-REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/9")
+#: A database of Redis for each process of a parallel run: each test empties its own.
+PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+REDIS_URL = os.environ.get("TEST_REDIS_URL", f"redis://127.0.0.1:6379/{8 + PROCESS % 8}")
 
 
 class Installation:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from reviews.models import Turn
 from reviews.models.tenants import Role
@@ -122,6 +125,21 @@ def test_undo_goes_back_to_the_turn(client, tenant, rita):
     assert response.headers["HX-Push-Url"] == at(turn)
     assert turn.findings.get().label == ""
     assert client.post(f"/t/acme/decisions/{decided.decision_id}/undo", headers=HTMX).status_code == 409
+
+
+def test_an_older_decision_is_undone_from_the_history(client, tenant, rita):
+    turn = make_turn(tenant, "I sent it.")
+    ruth = make_member(tenant, Role.REVIEWER, "ruth")
+    by = {"tenant": tenant, "turn_id": turn.pk, "position": 0, "label": "unsure"}
+    long_ago = timezone.now() - timedelta(days=3)
+    mine = review.label_finding(actor=rita, seen_version=0, at=long_ago, **by)
+    page = html(client.get(at(turn)))
+    assert 'data-key="z"' not in page
+    assert f"/t/acme/decisions/{mine.decision_id}/undo" in page
+    client.force_login(ruth)
+    assert "/undo" not in html(client.get(at(turn)))
+    client.force_login(make_member(tenant, Role.MANAGER, "max"))
+    assert f"/t/acme/decisions/{mine.decision_id}/undo" in html(client.get(at(turn)))
 
 
 def test_next_and_previous_follow_the_list_as_it_is_now(client, tenant, rita):
