@@ -8,22 +8,9 @@ from reviews.api.errors import NOT_FOUND
 from reviews.models import Finding, ReviewDecision, Tenant, Turn
 from reviews.models.turns import Severity
 from reviews.services.errors import NotFoundError
+from reviews.services.rows import PAYLOAD_COLUMNS
 
-_PAYLOAD = (
-    "draft",
-    "user_message",
-    "hydrated_context",
-    "tool_calls",
-    "earlier_calls",
-    "tools",
-    "intent",
-    "critic",
-    "activation",
-    "attributes",
-    "runtime_event",
-    "analysis_error",
-    "corrected_answer",
-)
+_PAYLOAD = PAYLOAD_COLUMNS[2:]  # without the ids
 _LISTS = frozenset({"tool_calls", "earlier_calls", "tools"})
 
 

@@ -76,17 +76,14 @@ def label(request: TenantRequest, turn_id: int) -> HttpResponse:
     """Label one claim, or (without ``position``) all of the turn's."""
 
     def decide() -> review.Decided:
-        common: dict[str, Any] = {
-            "tenant": request.tenant,
-            "actor": request.user,
-            "turn_id": turn_id,
+        said = {
             "label": request.POST.get("label", ""),
-            "seen_version": _number(request.POST, "version"),
             "spent_seconds": _seconds(request.POST),
+            **_seen(request, turn_id),
         }
         if request.POST.get("position", "") == "":
-            return review.decide_turn(**common)
-        return review.label_finding(position=_number(request.POST, "position"), **common)
+            return review.decide_turn(**said)
+        return review.label_finding(position=_number(request.POST, "position"), **said)
 
     return _act(request, turn_id, decide, go_on=True)
 
@@ -94,49 +91,25 @@ def label(request: TenantRequest, turn_id: int) -> HttpResponse:
 @require_POST
 @tenant_view(Role.REVIEWER)
 def note(request: TenantRequest, turn_id: int) -> HttpResponse:
-    return _act(
-        request,
-        turn_id,
-        lambda: review.add_note(
-            tenant=request.tenant,
-            actor=request.user,
-            turn_id=turn_id,
-            text=request.POST.get("text", ""),
-            seen_version=_number(request.POST, "version"),
-        ),
-    )
+    text = request.POST.get("text", "")
+    return _act(request, turn_id, lambda: review.add_note(text=text, **_seen(request, turn_id)))
 
 
 @require_POST
 @tenant_view(Role.REVIEWER)
 def correct(request: TenantRequest, turn_id: int) -> HttpResponse:
-    return _act(
-        request,
-        turn_id,
-        lambda: review.correct_answer(
-            tenant=request.tenant,
-            actor=request.user,
-            turn_id=turn_id,
-            text=request.POST.get("text", ""),
-            seen_version=_number(request.POST, "version"),
-        ),
-    )
+    text = request.POST.get("text", "")
+    return _act(request, turn_id, lambda: review.correct_answer(text=text, **_seen(request, turn_id)))
 
 
 @require_POST
 @tenant_view(Role.REVIEWER)
 def assign(request: TenantRequest, turn_id: int) -> HttpResponse:
-    return _act(
-        request,
-        turn_id,
-        lambda: review.assign_turn(
-            tenant=request.tenant,
-            actor=request.user,
-            turn_id=turn_id,
-            assignee_id=_number(request.POST, "assignee") if request.POST.get("assignee") else None,
-            seen_version=_number(request.POST, "version"),
-        ),
-    )
+    def decide() -> review.Decided:
+        to = _number(request.POST, "assignee") if request.POST.get("assignee") else None
+        return review.assign_turn(assignee_id=to, **_seen(request, turn_id))
+
+    return _act(request, turn_id, decide)
 
 
 @require_POST
@@ -196,6 +169,16 @@ def _answer(
 def _with_query(address: str, query: str, **more: str) -> str:
     query = "&".join(filter(None, [query, urlencode(more)]))
     return f"{address}?{query}" if query else address
+
+
+def _seen(request: TenantRequest, turn_id: int) -> dict[str, Any]:
+    """What every decision says: who decides about which turn, and which version of it they saw."""
+    return {
+        "tenant": request.tenant,
+        "actor": request.user,
+        "turn_id": turn_id,
+        "seen_version": _number(request.POST, "version"),
+    }
 
 
 def _number(values: QueryDict, name: str) -> int:
