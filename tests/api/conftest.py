@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from reviews.models import Tenant
@@ -44,3 +45,7 @@ def api(tenant, client_for) -> ApiClient:
 @pytest.fixture
 def other_api(other_tenant, client_for) -> ApiClient:
     return client_for(other_tenant)
+
+
+#: On PostgreSQL each request confines its connection to the key's tenant and ends that: two statements.
+CONFINING = 2 if connection.vendor == "postgresql" else 0

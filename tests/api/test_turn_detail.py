@@ -6,6 +6,8 @@ from reviews.formats.record import IntentRecord, ToolInfo
 from reviews.models import Finding, ReviewDecision, Turn
 from tests.factories import CLAIM, call, make_member, make_turn
 
+from .conftest import CONFINING
+
 LOOKUP = "/api/v1/turns/lookup"
 
 
@@ -97,5 +99,5 @@ def test_four_queries_for_few_and_many_findings(api, tenant, django_assert_num_q
             ReviewDecision.objects.across_tenants().create(
                 tenant=tenant, turn=turn, actor=rita, action="note", text="x", version=version
             )
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(4 + CONFINING):
             assert api.get(_path(turn)).status_code == 200
