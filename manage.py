@@ -27,7 +27,11 @@ def main() -> None:
 
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:
+        # What was committed stays; the same command again goes on from there.
+        sys.exit("Stopped.")
 
 
 if __name__ == "__main__":

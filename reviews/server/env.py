@@ -6,9 +6,17 @@ import os
 import secrets
 from pathlib import Path
 
-from environs import Env
+from environs import Env, EnvError
 
 env = Env()
+
+
+def names(variable: str, default: list[str] | None = None) -> list[str]:
+    """A list separated by commas, with or without spaces. Raises when it is required and empty."""
+    found = [name for entry in (env.list(variable, default) or []) if (name := str(entry).strip())]
+    if default is None and not found:
+        raise EnvError(f"{variable} must name at least one.")
+    return found
 
 
 def stored_secret(path: Path) -> str:

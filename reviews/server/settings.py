@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from reviews.server.env import env, stored_secret
+from reviews.server.env import env, names, stored_secret
 from reviews.server.sqlite import use_current_sqlite
 
 SQLITE_IS_FIXED = use_current_sqlite()
@@ -29,11 +29,11 @@ if DEBUG and PRODUCTION:
 
 if PRODUCTION:
     SECRET_KEY = env.str("SECRET_KEY")
-    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
+    ALLOWED_HOSTS = names("ALLOWED_HOSTS")
 else:
     SECRET_KEY = env.str("SECRET_KEY", "") or stored_secret(DATA_DIR / "secret-key")
-    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
+    ALLOWED_HOSTS = names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = names("CSRF_TRUSTED_ORIGINS", [])
 
 # -- Applications and middleware
 
@@ -92,7 +92,8 @@ if env.str("DATABASE_URL", ""):
     DATABASES = {"default": env.dj_db_url("DATABASE_URL", conn_max_age=600, conn_health_checks=True)}
     if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
         # Where a connection stands until a request confines it to a tenant (reviews.models.confinement).
-        DATABASES["default"].setdefault("OPTIONS", {})["options"] = "-c reviews.tenant=*"
+        _options = DATABASES["default"].setdefault("OPTIONS", {})
+        _options["options"] = f"{_options.get('options', '')} -c reviews.tenant=*".strip()
 else:
     DATABASES = {
         "default": {

@@ -150,6 +150,8 @@ def _store(tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
             # A second one in this batch is a duplicate or a conflict, never a completion.
             known[p.external_id] = (p.content_hash, turn_id, Source.TURN.value)
         answers.append(Accepted(status, p.external_id, turn_id, analysed))
+    # All names of the batch at once and in order: two batches with new agents never deadlock.
+    remember_agents(tenant=tenant, names={p.agent for p in prepared if p.agent})
     return answers
 
 
@@ -169,7 +171,6 @@ def insert_turns(
     tally: Counts = Counter((p.day, name) for _, p in turns for name in p.counters)
     tally.update(counts or {})
     add_counts(tenant_id=tenant.pk, counts=tally)
-    remember_agents(tenant=tenant, names={p.agent for _, p in turns if p.agent})
 
 
 def remember_agents(*, tenant: Tenant, names: set[str]) -> None:
@@ -208,4 +209,3 @@ def _complete(tenant: Tenant, turn_id: int, p: PreparedTurn) -> None:
     update_rows(
         TurnPayload, CONTENT_COLUMNS, [[*(content[name] for name in CONTENT_COLUMNS), turn_id]], key="turn_id"
     )
-    remember_agents(tenant=tenant, names={p.agent} - {""})

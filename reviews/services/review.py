@@ -431,6 +431,9 @@ def _undo_values(turn: Turn, decision: ReviewDecision, before: dict[str, Any]) -
             raise changed_again
         return {"assignee_id": before.get("assignee_id")}
     if decision.action == DecisionAction.CORRECT:
+        newer = turn.decisions.filter(action=DecisionAction.CORRECT, version__gt=decision.version)
+        if newer.filter(undone_by__isnull=True).exists():
+            raise changed_again
         payload = TurnPayload.objects.across_tenants().only("corrected_answer").get(turn_id=turn.pk)
         if payload.corrected_answer != decision.text:
             raise changed_again

@@ -135,7 +135,7 @@ def _lock_member(tenant: Tenant, user_id: int) -> Membership:
     The tenant's row is the lock: two owners who demote each other do so one after the other.
     """
     Tenant.objects.select_for_update().get(pk=tenant.pk)
-    member = Membership.objects.for_tenant(tenant).select_related("user").filter(user_id=user_id).first()
+    member = Membership.objects.for_tenant(tenant).select_related("user").filter(user__id=user_id).first()
     if member is None:
         raise NotFoundError("There is no such member.")
     return member

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -41,8 +43,9 @@ def htmx_login_redirect(get_response: Handler) -> Handler:
         response = get_response(request)
         if getattr(request, "htmx", None) and response.status_code == 302:
             location = response.headers["Location"]
-            if location.startswith("/login"):
-                return HttpResponseClientRedirect("/login/?next=" + _page_of(request))
+            login = reverse(settings.LOGIN_URL)
+            if location.startswith(login):
+                return HttpResponseClientRedirect(f"{login}?{urlencode({'next': _page_of(request)})}")
         return response
 
     return middleware

@@ -97,6 +97,55 @@ def test_of_two_reviewers_the_slower_is_told_who_decided_what(log_in, queue_of_t
     assert turn.findings.get().label == "fabricated"
 
 
+def test_a_key_held_down_decides_once(log_in, queue_of_twelve):
+    turn = Turn.objects.for_tenant(queue_of_twelve).latest("id")
+    page = log_in("rita")
+    page.goto(f"/t/acme/turns/{turn.pk}/")
+    for _ in range(25):  # without a key-up in between, as a keyboard repeats
+        page.keyboard.down("f")
+    page.wait_for_function("id => !location.pathname.endsWith(`/${id}/`)", arg=turn.pk)
+    page.keyboard.up("f")
+    page.keyboard.press("t")
+    page.wait_for_selector("text=as fabricated")
+    assert ReviewDecision.objects.for_tenant(queue_of_twelve).count() == 2
+
+
+def test_an_undo_pressed_while_a_decision_is_under_way_undoes_no_older_one(log_in, queue_of_twelve):
+    first, second = Turn.objects.for_tenant(queue_of_twelve).order_by("-id")[:2]
+    page = log_in("rita")
+    page.goto(f"/t/acme/turns/{first.pk}/")
+    page.keyboard.press("t")
+    page.wait_for_function("id => !location.pathname.endsWith(`/${id}/`)", arg=first.pk)
+    page.evaluate(
+        "for (const key of ['u', 'z'])"
+        " document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))"
+    )
+    page.wait_for_function("id => !location.pathname.endsWith(`/${id}/`)", arg=second.pk)
+    assert first.findings.get().label == "fabricated"
+    assert second.findings.get().label == "unsure"
+
+
+def test_the_time_spent_is_told_with_the_decision(log_in, queue_of_twelve):
+    turn = Turn.objects.for_tenant(queue_of_twelve).latest("id")
+    page = log_in("rita")
+    page.goto(f"/t/acme/turns/{turn.pk}/")
+    page.keyboard.press("t")
+    page.wait_for_function("id => !location.pathname.endsWith(`/${id}/`)", arg=turn.pk)
+    spent = ReviewDecision.objects.for_tenant(queue_of_twelve).get().spent_seconds
+    assert spent is not None
+    assert 0 <= spent < 60
+
+
+def test_the_address_of_a_filter_stays_short(log_in, queue_of_twelve):
+    page = log_in("rita")
+    page.goto("/t/acme/queue/")
+    for state in ("decided", "all", "open"):
+        with page.expect_response(lambda response: "state=" in response.url):
+            page.select_option("[name=state]", state)
+        page.wait_for_url(f"**state={state}&**")
+    assert page.url.count("state=") == 1
+
+
 def test_a_note_and_a_corrected_answer_are_kept(log_in, queue_of_twelve):
     turn = Turn.objects.for_tenant(queue_of_twelve).latest("id")
     page = log_in("rita")

@@ -441,6 +441,19 @@ def test_batches_that_fill_in_events_in_opposite_orders_all_get_an_answer(in_thr
     assert turns_of(tenant).filter(source=Source.TURN).count() == 20
 
 
+def test_batches_with_new_agents_in_opposite_orders_all_get_an_answer(in_threads, tenant):
+    sides = []
+    for side in "pq":
+        for n in range(60):
+            accept_event(tenant=tenant, event=make_event(f"{side}-{n:02}"))
+        sides.append(
+            [make_record("Draft.", external_id=f"{side}-{n:02}", agent=f"agent-{n:02}") for n in range(60)]
+        )
+    results = in_threads(partial(post, tenant, sides[0]), partial(post, tenant, sides[1][::-1]))
+    assert not [answers for answers in results if isinstance(answers, Exception)]
+    assert AgentName.objects.for_tenant(tenant).count() == 60
+
+
 def test_a_turn_and_its_event_at_once_become_one_turn(in_threads, tenant):
     records = [make_record(external_id=f"run-{n}") for n in range(10)]
     events = [make_event(record.external_id, [{"identifier": "x", "kind": "kv"}]) for record in records]

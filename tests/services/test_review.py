@@ -559,6 +559,15 @@ def test_after_an_undo_the_decision_can_be_made_again(turn, rita):
     assert labels(turn) == ["", "", ""]
 
 
+def test_an_older_correction_is_not_undone_under_a_newer_one_of_the_same_text(tenant, turn, rita):
+    by = {"tenant": tenant, "actor": rita, "turn_id": turn.pk}
+    first = review.correct_answer(text="A", seen_version=0, **by)
+    review.correct_answer(text="B", seen_version=1, **by)
+    review.correct_answer(text="A", seen_version=2, **by)
+    with pytest.raises(ConflictError):
+        review.undo_decision(tenant=tenant, actor=rita, decision_id=first.decision_id)
+
+
 def test_another_reviewer_may_not_undo_it_and_a_manager_may(turn, rita, max_):
     decided = label(turn, rita, 0, F, 0)
     before = snapshot(turn)

@@ -284,6 +284,11 @@ def test_a_hint_to_a_broker_without_an_address_is_logged_and_never_raises(tmp_pa
     assert "the sweep will analyse" in hint(tmp_path, "redis://no-such-host.invalid:6379/0")
 
 
+@pytest.mark.services
+def test_a_hint_to_a_broker_that_refuses_the_password_never_raises(tmp_path):
+    assert "the sweep will analyse" in hint(tmp_path, "amqp://nobody:wrong@127.0.0.1:5672//")
+
+
 def test_a_hint_to_a_broker_that_accepts_and_then_says_nothing_of_redis_never_raises(tmp_path):
     """Something else listens on the port, and answers every connection by closing it."""
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qs, urlsplit
+
 import pytest
 
 from reviews.models.tenants import Role
@@ -36,7 +38,15 @@ def test_htmx_without_a_session_goes_to_the_login_as_a_page(client, tenant):
     headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/t/acme/queue/?kind=kv"}
     response = client.get("/t/acme/queue/", headers=headers)
     assert response.status_code == 200
-    assert response.headers["HX-Redirect"].startswith("/login/?next=/t/acme/queue/")
+    assert response.headers["HX-Redirect"] == "/login/?next=%2Ft%2Facme%2Fqueue%2F%3Fkind%3Dkv"
+
+
+def test_the_filter_survives_a_login_in_between(client, tenant, rita):
+    headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/t/acme/queue/?state=all&kind=kv"}
+    login = client.get("/t/acme/queue/", headers=headers).headers["HX-Redirect"]
+    wanted = parse_qs(urlsplit(login).query)["next"][0]
+    form = {"username": "rita", "password": "rita", "next": wanted}
+    assert client.post("/login/", form).headers["Location"] == "/t/acme/queue/?state=all&kind=kv"
 
 
 def test_home_leads_to_the_first_tenant(client, rita):

@@ -107,6 +107,14 @@ def test_a_broken_form_is_refused_and_changes_nothing(client, tenant, rita, form
     assert turn.version == 0
 
 
+def test_links_on_a_refused_page_lead_to_the_turn(client, tenant, rita):
+    """The refused page stands at an address that only takes posts."""
+    turn = make_turn(tenant, TWO_CLAIMS)
+    page = html(client.post(at(turn, "label"), {"label": "unsure", "position": 0, "version": 7}))
+    assert 'href="?' not in page.split("<article")[1]
+    assert f'href="{at(turn)}?&amp;claim=2"' in page
+
+
 def test_a_refused_note_keeps_what_was_typed(client, tenant, rita):
     turn = make_turn(tenant)
     ruth = make_member(tenant, Role.REVIEWER, "ruth")

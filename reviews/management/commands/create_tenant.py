@@ -51,6 +51,7 @@ def find_or_create_user(username: str, password: str | None) -> tuple[User, bool
     user = User(username=username)
     try:
         UnicodeUsernameValidator()(username)
+        user.clean_fields(exclude=["password"])
         if password is None:
             password = ask_password()
         validate_password(password, user)

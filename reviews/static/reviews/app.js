@@ -59,6 +59,8 @@
     if (event.key === "g") { going = true; setTimeout(() => { going = false; }, 1200); return; }
     if (event.key === "j" || event.key === "k") { if (moveRow(event.key === "j" ? 1 : -1)) { event.preventDefault(); return; } }
     if ((event.key === "ArrowDown" || event.key === "ArrowUp") && moveClaim(event.key === "ArrowDown" ? 1 : -1)) { event.preventDefault(); return; }
+    // A key held down must not decide turn after turn.
+    if (event.repeat) return;
     if (press(event.key)) event.preventDefault();
   });
 
@@ -102,7 +104,8 @@
   // -- HTMX
 
   document.addEventListener("htmx:configRequest", (event) => {
-    if (event.detail.verb === "post" && "spent" in event.detail.parameters) event.detail.parameters.spent = secondsSpent().toFixed(1);
+    // htmx wraps the fields in a proxy that does not answer "in".
+    if (event.detail.verb === "post" && event.detail.parameters.spent !== undefined) event.detail.parameters.spent = secondsSpent().toFixed(1);
   });
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target.id === "review") {
