@@ -47,7 +47,7 @@ def seen_of(response) -> str:
 def test_anonymous_goes_to_login(client, tenant):
     response = client.get(URL)
     assert response.status_code == 302
-    assert response["Location"] == "/login/?next=/t/acme/"
+    assert response["Location"] == "/login/?next=%2Ft%2Facme%2F"
 
 
 def test_foreign_and_missing_tenants_are_the_same_404(client, rita, other_tenant):
@@ -181,7 +181,7 @@ def test_polling_answers_204_until_something_reads_differently(client, tenant, r
 
 def test_polling_after_the_session_is_gone_goes_to_login(client, tenant):
     response = client.get(URL, headers={**HTMX, "HX-Current-URL": "http://testserver/t/acme/"})
-    assert response["HX-Redirect"] == "/login/?next=/t/acme/"
+    assert response["HX-Redirect"] == "/login/?next=%2Ft%2Facme%2F"
 
 
 def test_costs_the_same_with_few_and_many_turns(client, tenant, other_tenant, rita):
