@@ -47,7 +47,7 @@ def seen_of(response) -> str:
 def test_anonymous_goes_to_login(client, tenant):
     response = client.get(URL)
     assert response.status_code == 302
-    assert response["Location"] == "/login/?next=%2Ft%2Facme%2F"
+    assert response["Location"] == "/login/?next=/t/acme/"
 
 
 def test_foreign_and_missing_tenants_are_the_same_404(client, rita, other_tenant):
