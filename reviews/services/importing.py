@@ -46,6 +46,8 @@ CHUNK_TURNS = 1000
 CHUNK_BYTES = 4 * 1024 * 1024
 #: Chunks that wait for each worker beside the one it is at, so that it never waits for this process.
 CHUNKS_AHEAD = 2
+#: How often the workers are looked at while a result is waited for.
+WATCH_SECONDS = 2.0
 #: New objects between two searches for cyclic garbage: about those of one chunk. Python's own 700 would
 #: have an import spend a tenth of its time on searches that find nothing.
 COLLECT_EVERY = 100_000
@@ -338,16 +340,40 @@ def _judged(chunks: Iterator[Chunk], job: Job, jobs: int) -> Generator[Judged]:
         for chunk in chunks:
             under_way.append(pool.submit(_work, chunk))
             if len(under_way) > jobs * CHUNKS_AHEAD:
-                yield under_way.popleft().result()
+                yield _result(under_way.popleft(), pool)
         while under_way:
-            yield under_way.popleft().result()
-    except BrokenProcessPool as error:
+            yield _result(under_way.popleft(), pool)
+    except (BrokenProcessPool, _WorkerGoneError) as error:
         raise WorkerDiedError(
             "A worker process was ended before its work was done; the machine may be short of memory. "
             "What was stored stays stored: the same import again goes on from there."
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+class _WorkerGoneError(Exception):
+    """A worker ended, and the pool has not noticed."""
+
+
+def _result(future: Future[Judged], pool: ProcessPoolExecutor) -> Judged:
+    """The future's result, with an eye on the workers.
+
+    A worker that is killed while it writes a result leaves half a message, for whose rest the pool waits for
+    ever. So the workers are looked at while we wait; when one is gone, the others are ended and the pipe is
+    closed, upon which the pool ends as well. (It has no public way to do either.)
+    """
+    while True:
+        try:
+            return future.result(timeout=WATCH_SECONDS)
+        except TimeoutError:
+            workers = list((pool._processes or {}).values())
+            if future.done() or all(worker.is_alive() for worker in workers):
+                continue
+        for worker in workers:
+            worker.kill()
+        pool._result_queue._writer.close()  # type: ignore[attr-defined]
+        raise _WorkerGoneError
 
 
 _job: Job

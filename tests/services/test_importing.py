@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import gzip
 import multiprocessing
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
@@ -150,3 +154,22 @@ def test_flags_are_stored_as_the_database_stores_them(file, tenant):
     flagged = Turn.objects.for_tenant(tenant).filter(has_uuid=True)
     assert flagged.count() == Finding.objects.for_tenant(tenant).filter(kind="uuid").count()
     assert all(isinstance(turn.has_uuid, bool) for turn in flagged[:3])
+
+
+_pool: ProcessPoolExecutor
+
+
+def _die_half_way_through_a_result(_chunk):
+    """What a kill in the middle of a large result leaves in the pipe: a length, and less than that."""
+    _pool._result_queue._writer._send(b"\x00\x00\x10\x00abc")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_killed_while_it_writes_a_result_is_noticed(monkeypatch):
+    global _pool  # noqa: PLW0603  (the forked worker finds it here)
+    monkeypatch.setattr(importing, "WATCH_SECONDS", 0.1)
+    _pool = ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork"))
+    future = _pool.submit(_die_half_way_through_a_result, None)
+    with pytest.raises((importing._WorkerGoneError, BrokenProcessPool)):
+        importing._result(future, _pool)
+    _pool.shutdown(cancel_futures=True)
