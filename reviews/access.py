@@ -51,7 +51,6 @@ def tenant_view(
             with confined(request.tenant.pk):
                 return view(request, *args, **kwargs)
 
-        guarded.required_role = role  # type: ignore[attr-defined]
         return guarded
 
     return decorate
