@@ -13,10 +13,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from reviews.core import _grounding, _scan
 from reviews.core import lexicon as lex
+from reviews.core.grounding_rules import GroundingRules
 from reviews.core.intent import IntentVerdict
 
 __all__ = [
@@ -80,19 +81,23 @@ def detect_fabrication(
     user_message: str = "",
     identifier_keys: Iterable[str] | None = None,
     intent_verdict: IntentVerdict | None = None,
+    rules: GroundingRules | None = None,
 ) -> list[FabricationFinding]:
     """Findings in the order verb claims, UUIDs, short hex, key-value pairs, intent; no two alike.
 
     ``tool_calls_this_turn`` are mappings with a name under name, tool or tool_name, and texts (or anything
     printable) under result, output, response, args, input. ``identifier_keys`` are a tenant's own keys, any
-    case. Never raises: what cannot be read counts as absent.
+    case. ``rules`` are what its reviewers taught the detector. Never raises: what cannot be read counts as
+    absent.
     """
     text = _grounding.text_of(response_text).strip()
     if not text:
         return []
     calls = _grounding.readable_calls(tool_calls_this_turn)
     view = _scan.view_of(text)
-    keys = _key_set(identifier_keys)
+    if rules is None:
+        rules = _NO_RULES
+    keys = _key_set(identifier_keys, rules.ignored_keys)
 
     claim_spans, claims = _scan.claims(text, view)
     uuids, hexes = _scan.hex_tokens(text, view)
@@ -101,13 +106,15 @@ def detect_fabrication(
 
     findings: list[FabricationFinding] = []
     if claims:
-        findings += _claim_findings(claims, calls)
+        findings += _claim_findings(claims, calls, rules.tool_fragments)
     if uuids or anchored or pairs:
         # The turn's texts are searched once, for all candidates together, and only if there are any.
         needles = {text[start:end] for start, end in uuids}
         needles.update([identifier for identifier, _, _ in anchored])
         needles.update([value for _, value, _ in pairs])
         grounded = _grounding.grounded_in(needles, user_message, hydrated_context, calls)
+        if rules.ignored_values:
+            grounded |= rules.ignored_among(needles - grounded)
         if uuids:
             findings += _uuid_findings(text, uuids, grounded)
         if anchored:
@@ -119,19 +126,22 @@ def detect_fabrication(
     return findings
 
 
+_NO_RULES: Final = GroundingRules()
+
+
 @lru_cache(maxsize=256)
-def _key_set_of(keys: tuple[str, ...]) -> _scan.KeySet:
-    return _scan.KeySet(lex.BUILT_IN_KEYS.union(keys))
+def _key_set_of(keys: tuple[str, ...], ignored: frozenset[str]) -> _scan.KeySet:
+    return _scan.KeySet(lex.BUILT_IN_KEYS.union(keys) - ignored)
 
 
-def _key_set(identifier_keys: Iterable[str] | None) -> _scan.KeySet:
-    """The built-in keys plus a tenant's; what is not a string is skipped."""
+def _key_set(identifier_keys: Iterable[str] | None, ignored: frozenset[str]) -> _scan.KeySet:
+    """The built-in keys plus a tenant's, but not the ignored ones; what is not a string is skipped."""
     if identifier_keys is None:
-        return _key_set_of(())
+        return _key_set_of((), ignored)
     try:
-        return _key_set_of(tuple(key.lower() for key in identifier_keys if isinstance(key, str)))
+        return _key_set_of(tuple(key.lower() for key in identifier_keys if isinstance(key, str)), ignored)
     except Exception:  # the caller's iterable is not ours
-        return _key_set_of(())
+        return _key_set_of((), ignored)
 
 
 # A short hex token, its span, and the known key before it; with key None there is a claim nearby.
@@ -163,11 +173,14 @@ def _anchored(
 # The builders below see candidates in text order and keep the first of each identifier.
 
 
-def _claim_findings(claims: list[re.Match[str]], calls: Sequence[Any]) -> list[FabricationFinding]:
+def _claim_findings(
+    claims: list[re.Match[str]], calls: Sequence[Any], fragments: Mapping[str, tuple[str, ...]]
+) -> list[FabricationFinding]:
     fired = _grounding.tool_names(calls)
     findings = []
     for claim in claims:
-        if _grounding.verb_is_grounded(claim[1].lower(), fired):
+        verb = claim[1].lower()
+        if _grounding.verb_is_grounded(verb, fired, fragments.get(verb, ())):
             continue
         words = claim[0]
         reason = f'The draft says "{words}", but this turn called no tool that could have done it.'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -34,7 +34,8 @@ class FabricationOutcome:
     """What the policy did with one draft.
 
     ``replacement_draft`` is set only when ``action_taken`` is ``refuse_replaced``, ``forced_critic_verdict``
-    only when it is ``revise_forced``. ``max_finding_confidence`` is 0.0 without findings.
+    only when it is ``revise_forced``. ``max_finding_confidence`` is the detector's, 0.0 without findings.
+    ``calibrated`` are the findings' calibrated confidences, in their order; empty when there were none.
     """
 
     findings: tuple[FabricationFinding, ...]
@@ -44,6 +45,7 @@ class FabricationOutcome:
     max_finding_confidence: float
     refuse_threshold: float
     mode: FabricationMode
+    calibrated: tuple[float, ...] = ()
 
     def to_event_payload(self, run_id: str, draft: str) -> dict[str, Any]:
         """The fields of a 9.12.0 ``FabricationDetectedEvent``; both previews are raw model text."""
@@ -66,26 +68,40 @@ def apply_fabrication_policy(
     findings: Iterable[FabricationFinding],
     mode: str,
     refuse_min_confidence: float = 0.8,
+    refuse_min_confidence_by_kind: Mapping[str, float] | None = None,
+    calibrated: Sequence[float] = (),
+    read_calibrated: bool = False,
     draft: str,
     safe_refusal: str = SAFE_REFUSAL,
 ) -> FabricationOutcome:
     """Decide about ``draft``, given the findings in it.
 
     ``off`` and an empty draft yield no findings. ``refuse`` replaces the draft by ``safe_refusal`` only
-    when some finding's confidence reaches ``refuse_min_confidence`` (0..1); weaker ones are recorded.
+    when some finding's confidence reaches the threshold of its kind, else ``refuse_min_confidence`` (all
+    0..1); weaker ones are recorded. ``calibrated`` are the findings' calibrated confidences, if known; the
+    thresholds are held against them when ``read_calibrated``, and against the detector's own otherwise.
 
-    Raises ``ValueError`` for an unknown mode or a threshold that is not a number from 0 to 1.
+    Raises ``ValueError`` for an unknown mode, a threshold that is not a number from 0 to 1, or calibrated
+    confidences that are not one a finding.
     """
     known_mode = _checked_mode(mode)
     threshold = _checked_threshold(refuse_min_confidence)
+    thresholds = {kind: _checked_threshold(t) for kind, t in (refuse_min_confidence_by_kind or {}).items()}
     kept = () if known_mode == "off" or not draft else tuple(findings)
+    fitted = tuple(calibrated) if kept else ()
+    if (fitted or read_calibrated) and len(fitted) != len(kept):
+        raise ValueError(f"{len(fitted)} calibrated confidences for {len(kept)} findings")
     strongest = max((finding.confidence for finding in kept), default=0.0)
+    read = fitted if read_calibrated else [finding.confidence for finding in kept]
 
     action: FabricationAction = "none"
     if kept:
         if known_mode == "revise":
             action = "revise_forced"
-        elif known_mode == "refuse" and strongest >= threshold:
+        elif known_mode == "refuse" and any(
+            confidence >= thresholds.get(finding.kind, threshold)
+            for finding, confidence in zip(kept, read, strict=True)
+        ):
             action = "refuse_replaced"
         else:
             action = "observed"
@@ -97,6 +113,7 @@ def apply_fabrication_policy(
         max_finding_confidence=strongest,
         refuse_threshold=threshold,
         mode=known_mode,
+        calibrated=fitted,
     )
 
 

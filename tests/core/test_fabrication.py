@@ -11,6 +11,7 @@ import pytest
 
 from reviews.core import _needles
 from reviews.core.fabrication import FabricationFinding, detect_fabrication, left_strip_length
+from reviews.core.grounding_rules import GroundingRules
 from reviews.core.intent import IntentVerdict
 
 UUID = "3f2b8c1e-7d4a-4e9b-9c55-0a1b2c3d4e5f"
@@ -343,6 +344,34 @@ def test_an_odd_value_does_not_hide_the_grounding_beside_it():
 
 def test_lone_surrogates_are_just_characters():
     assert [f.kind for f in detect_fabrication("\ud800I ran\udfff")] == ["verb_claim"]
+
+
+# -- rules --
+
+
+@pytest.mark.parametrize("rules", [None, GroundingRules()])
+def test_without_rules_the_built_in_ones_hold(rules):
+    """One of each kind, in order; what a rule may change (hint, key, value) is as documented."""
+    draft = f"I checked and I retrieved {UUID}, abcdef1 sent; I ran service: x-1"
+    calls = [{"name": "get_order"}]
+    found = detect_fabrication(draft, calls, rules=rules)
+    assert brief(found) == [
+        ("I checked", "verb_claim"),
+        ("I ran", "verb_claim"),
+        (UUID, "uuid"),
+        ("abcdef1", "short_hex_near_verb"),
+        ("x-1", "kv"),
+    ]
+
+
+def test_rules_take_away_what_they_name_and_leave_the_rest():
+    rules = GroundingRules({"checked": ("order",)}, frozenset(["service"]))
+    draft = f"I checked and I retrieved {UUID}, abcdef1 sent; I ran service: x-1"
+    assert brief(detect_fabrication(draft, [{"name": "get_order"}], rules=rules)) == [
+        ("I ran", "verb_claim"),
+        (UUID, "uuid"),
+        ("abcdef1", "short_hex_near_verb"),
+    ]
 
 
 # -- batches of candidates --

@@ -97,3 +97,64 @@ def test_the_event_fits_the_published_event_class():
     payload = apply("revise").to_event_payload("run-1", "draft")
     event = callbacks.FabricationDetectedEvent(**payload)
     assert event.action_taken == "revise_forced"
+
+
+def make(kind="kv", confidence=0.8):
+    return FabricationFinding("x", kind, "medium", "r", confidence=confidence)
+
+
+def refusing(*findings, **policy):
+    return apply("refuse", findings, **policy).action_taken
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "action"),
+    [
+        ({"refuse_min_confidence": 0.9}, "observed"),
+        ({"refuse_min_confidence": 0.9, "refuse_min_confidence_by_kind": {"kv": 0.8}}, "refuse_replaced"),
+        # The other kind's own threshold is no help, and a kind's own one may also be stricter.
+        ({"refuse_min_confidence": 0.9, "refuse_min_confidence_by_kind": {"uuid": 0.1}}, "observed"),
+        ({"refuse_min_confidence": 0.5, "refuse_min_confidence_by_kind": {"kv": 0.81}}, "observed"),
+    ],
+)
+def test_a_kind_with_a_threshold_of_its_own_is_held_against_that_one(thresholds, action):
+    assert refusing(make(kind="kv", confidence=0.8), **thresholds) == action
+
+
+def test_each_finding_is_held_against_the_threshold_of_its_kind():
+    weak, strong = make(kind="verb_claim", confidence=0.8), make(kind="uuid", confidence=0.95)
+    by_kind = {"verb_claim": 0.85, "uuid": 0.96}
+    assert (
+        refusing(weak, strong, refuse_min_confidence=0.1, refuse_min_confidence_by_kind=by_kind) == "observed"
+    )
+    by_kind["uuid"] = 0.95
+    assert refusing(weak, strong, refuse_min_confidence=1.0, refuse_min_confidence_by_kind=by_kind) == (
+        "refuse_replaced"
+    )
+
+
+def test_thresholds_read_the_calibrated_confidences_only_when_told_to():
+    findings = [make(confidence=0.95), make(confidence=0.6)]
+    known = {"calibrated": [0.2, 0.3], "refuse_min_confidence": 0.5}
+    assert refusing(*findings, **known) == "refuse_replaced"
+    assert refusing(*findings, read_calibrated=True, **known) == "observed"
+    assert refusing(*findings, read_calibrated=True, calibrated=[0.2, 0.5]) == "observed"
+    assert refusing(*findings, read_calibrated=True, calibrated=[0.2, 0.8]) == "refuse_replaced"
+
+
+def test_the_confidence_that_is_reported_stays_the_detectors():
+    outcome = apply("refuse", [make(confidence=0.95)], calibrated=[0.2], read_calibrated=True)
+    assert (outcome.max_finding_confidence, outcome.calibrated) == (0.95, (0.2,))
+
+
+@pytest.mark.parametrize("calibrated", [[0.5], [0.5, 0.5, 0.5]])
+def test_there_is_one_calibrated_confidence_a_finding(calibrated):
+    with pytest.raises(ValueError, match="calibrated confidences for 2 findings"):
+        refusing(make(), make(), calibrated=calibrated)
+    with pytest.raises(ValueError, match="0 calibrated confidences for 1"):
+        refusing(make(), read_calibrated=True)
+
+
+def test_a_threshold_of_a_kind_is_checked_like_the_overall_one():
+    with pytest.raises(ValueError, match="number from 0 to 1"):
+        refusing(refuse_min_confidence_by_kind={"kv": 1.5})
