@@ -10,12 +10,13 @@ On PostgreSQL each size gets a database of its own beside the one named.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode
@@ -23,11 +24,9 @@ from urllib.parse import urlencode
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-#: Turns that really differ; the rest repeat them under other ids and times.
-DISTINCT = 2_000
-CHUNK = 5_000
+from benchmarks.stored import PASSWORD, add_options, built  # noqa: E402
+
 SAMPLES = 300
-PASSWORD = "benchmark-only"
 
 #: What was measured to p50 and p95 in milliseconds and the number of queries.
 Timings = dict[str, tuple[float, float, int | None]]
@@ -37,107 +36,16 @@ def main() -> None:
     options = _options()
     results: dict[int, Timings] = {}
     for size in options.sizes:
-        environment = _environment(options, size)
-        if options.build:
-            build(size)
-            return
-        subprocess.run(
-            [sys.executable, __file__, "--build", "--sizes", str(size)], env=environment, check=True
-        )
-        results[size] = measure(environment)
+        results[size] = measure(built(options, size))
     _print(results)
-
-
-# -- Building the data
-
-
-def build(size: int) -> None:
-    """Fill the database in the environment up to ``size`` turns."""
-    import django
-
-    django.setup()
-    from django.core.management import call_command
-    from django.db import connection
-
-    from reviews.models import Membership, Tenant, Turn, User
-    from reviews.services import keys, policies
-
-    call_command("migrate", verbosity=0)
-    tenant = Tenant.objects.filter(slug="bench").first()
-    if tenant is None:
-        tenant = Tenant.objects.create(slug="bench", name="Bench")
-        user = User.objects.create_user("bench", password=PASSWORD)
-        Membership.objects.across_tenants().create(tenant=tenant, user=user, role="owner")
-        policies.publish_settings(tenant=tenant, author=user, values={})
-        secret = keys.create_key(tenant=tenant, author=user, name="bench", scopes=["read"]).secret
-        (Path(os.environ["REVIEWS_DATA_DIR"]) / "bench-key").write_text(secret)
-    have = Turn.objects.for_tenant(tenant).count()
-    began = time.perf_counter()
-    for first in range(have, size, CHUNK):
-        _store(tenant, first, min(CHUNK, size - first))
-        if sys.stderr.isatty():
-            print(f"\r{first + CHUNK:,} of {size:,}", end="", file=sys.stderr, flush=True)
-    if have < size:
-        print(f"built {size:,} turns on {connection.vendor} in {time.perf_counter() - began:.0f} s")
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE" if connection.vendor == "postgresql" else "PRAGMA optimize")
-
-
-_templates: list = []
-
-
-def _store(tenant, first: int, count: int) -> None:
-    from datetime import UTC, datetime, timedelta
-
-    from reviews.models.bulk import to_db_time
-    from reviews.services.intake import store_prepared
-    from reviews.services.judge import judge
-    from reviews.services.policies import current_policy
-    from reviews.services.rows import TURN_COLUMNS, prepare
-
-    if not _templates:
-        policy = current_policy(tenant=tenant)
-        now = datetime.now(UTC)
-        _templates.extend(
-            prepare(
-                record,
-                tenant_id=tenant.pk,
-                source="import",
-                received_at=now,
-                judgement=judge(record, policy.settings),
-                policy_version_id=policy.id,
-            )
-            for record in _records()
-        )
-    external = TURN_COLUMNS.index("external_id") - 1
-    occurred = TURN_COLUMNS.index("occurred_at") - 1
-    start = datetime.now(UTC) - timedelta(days=60)
-    prepared = []
-    for n in range(first, first + count):
-        template = _templates[n * 7919 % len(_templates)]
-        row = list(template.turn)
-        row[external] = f"bench-{n:08d}"
-        # Sixty days at 1,000,000 turns: about what a busy tenant sends.
-        moment = start + timedelta(seconds=n * 5)
-        row[occurred] = to_db_time(moment)
-        prepared.append(template._replace(external_id=row[external], day=moment.date(), turn=tuple(row)))
-    store_prepared(tenant=tenant, prepared=prepared)
-
-
-def _records():
-    """A third claims nothing, so that the queue holds about two thirds of the turns, as on a bad week."""
-    import msgspec
-
-    from benchmarks.turns import make_turns
-
-    for number, record in enumerate(make_turns(DISTINCT)):
-        yield record if number % 3 else msgspec.structs.replace(record, draft=record.user_message)
 
 
 # -- Measuring
 
 
-def measure(environment: dict[str, str]) -> Timings:
+@contextmanager
+def serving(environment: dict[str, str]) -> Iterator[int]:
+    """The real server, without a worker, on a free port for the duration of the block."""
     port = _free_port()
     server = subprocess.Popen(
         [sys.executable, str(ROOT / "manage.py"), "serve", "--no-worker", "--port", str(port)],
@@ -146,6 +54,14 @@ def measure(environment: dict[str, str]) -> Timings:
     )
     try:
         _wait_for(port, server)
+        yield port
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def measure(environment: dict[str, str]) -> Timings:
+    with serving(environment) as port:
         client = Client(port)
         client.log_in()
         key = (Path(environment["REVIEWS_DATA_DIR"]) / "bench-key").read_text()
@@ -170,9 +86,6 @@ def measure(environment: dict[str, str]) -> Timings:
             *_percentiles(client.decide(SAMPLES)[20:]),
             queries.get("save a decision"),
         )
-    finally:
-        server.terminate()
-        server.wait(20)
     return results
 
 
@@ -310,36 +223,8 @@ def _print(results: dict[int, Timings]) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", default="10000,1000000", type=lambda s: [int(n) for n in s.split(",")])
-    parser.add_argument("--database-url", default="", help="a PostgreSQL database; SQLite without it")
-    parser.add_argument("--keep", default="/tmp/reviews-bench", type=Path)
-    parser.add_argument("--build", action="store_true", help=argparse.SUPPRESS)
+    add_options(parser, sizes="10000,1000000")
     return parser.parse_args()
-
-
-def _environment(options: argparse.Namespace, size: int) -> dict[str, str]:
-    environment = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "reviews.server.settings",
-        "PYTHONPATH": str(ROOT),
-        "LOG_LEVEL": "WARNING",
-    }
-    if options.build:
-        return environment
-    kind = "postgresql" if options.database_url else "sqlite"
-    folder = options.keep / f"{kind}-{size}"
-    folder.mkdir(parents=True, exist_ok=True)
-    environment["REVIEWS_DATA_DIR"] = str(folder)
-    environment.pop("DATABASE_URL", None)
-    if options.database_url:
-        base, name = options.database_url.rsplit("/", 1)
-        environment["DATABASE_URL"] = f"{base}/{name}_{size}"
-        subprocess.run(
-            ["psql", "-q", options.database_url, "-c", f"CREATE DATABASE {name}_{size}"],
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
-    return environment
 
 
 def _free_port() -> int:

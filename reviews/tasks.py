@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import Any
 
 from celery import shared_task
 from django.conf import settings
 
-from reviews.services import analysis
+from reviews.models.jobs import JobKind
+from reviews.services import analysis, jobs, learning, profiles
+from reviews.services.errors import ConflictError
 
 logger = logging.getLogger(__name__)
 
 #: After this time a task ends and hands on to a new one, so that a worker that is told to stop does so soon
 #: even under a long backlog.
 SECONDS_PER_TASK = 5.0
+#: Less for jobs: where one worker does everything, the analysis of new turns comes in between.
+SECONDS_PER_JOBS_TASK = 2.0
 
 #: Until when (monotonic seconds) this process sends no hints, because the broker just failed.
 _quiet = {"until": 0.0}
@@ -29,10 +34,35 @@ def analyse_pending() -> None:
 
 
 @shared_task  # type: ignore[untyped-decorator]  # Celery has no types
+def run_jobs() -> None:
+    """Run the jobs that wait; hands on as ``analyse_pending`` does."""
+    jobs.run_jobs(seconds=SECONDS_PER_JOBS_TASK)
+    if jobs.has_waiting():
+        hint_jobs()
+
+
+@shared_task  # type: ignore[untyped-decorator]  # Celery has no types
+def learn() -> None:
+    """Start a learning job for every tenant whose labels have changed, unless one is under way."""
+    for tenant in learning.tenants_to_learn():
+        try:
+            jobs.start_job(tenant=tenant, kind=JobKind.LEARN, parameters={}, actor=None)
+        except ConflictError:
+            logger.info("learning already", extra={"tenant": tenant.pk})
+    hint_jobs()
+
+
+@shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def sweep() -> None:
-    """Find what a lost message or a dead worker left behind; hands on as ``analyse_pending`` does."""
+    """Find what a lost message or a dead worker left behind; hands on as ``analyse_pending`` does.
+
+    Also fills in what turns lack that were stored by an earlier version, some at a time.
+    """
     analysis.release_expired()
     analyse_pending()
+    jobs.release_expired()
+    profiles.fill_missing()
+    run_jobs()
 
 
 def hint_analysis() -> None:
@@ -42,10 +72,19 @@ def hint_analysis() -> None:
     failure no hint is tried for as long as the next sweep takes, so that a broker that accepts connections
     and then says nothing does not hold up every request.
     """
+    _hint(analyse_pending, "broker unreachable, the sweep will analyse")
+
+
+def hint_jobs() -> None:
+    """Tell the workers that a job waits. Call after the commit; never raises, as ``hint_analysis``."""
+    _hint(run_jobs, "broker unreachable, the sweep will run the jobs")
+
+
+def _hint(task: Any, otherwise: str) -> None:
     if time.monotonic() < _quiet["until"]:
         return
     try:
-        analyse_pending.delay()
+        task.delay()
     except Exception:  # brokers fail in many ways, a refused password among them
         _quiet["until"] = time.monotonic() + settings.SWEEP_SECONDS
-        logger.warning("broker unreachable, the sweep will analyse", exc_info=True)
+        logger.warning(otherwise, exc_info=True)

@@ -11,7 +11,7 @@ from reviews.formats.symfonic_event import EventFinding, FabricationEvent
 from reviews.models import Membership, Tenant, Turn, User
 from reviews.models.tenants import Role
 from reviews.models.turns import Source
-from reviews.services import analysis, intake, policies
+from reviews.services import analysis, intake, publishing
 
 _numbers = count(1)
 
@@ -20,9 +20,10 @@ CLAIM = "I sent the invoice. The task_id=job-4711 is queued as 6f9619ff-8b86-401
 
 
 def make_tenant(slug: str = "acme", **settings: Any) -> Tenant:
-    """A tenant with a published policy; keyword arguments are settings."""
+    """A tenant with a published policy; keyword arguments are settings. Nothing is sampled unless asked."""
+    settings.setdefault("audit_sample_rate", 0)
     tenant = Tenant.objects.create(slug=slug, name=slug.capitalize())
-    policies.publish_settings(tenant=tenant, author=None, values=settings)
+    publishing.publish_settings(tenant=tenant, author=None, values=settings)
     return tenant
 
 

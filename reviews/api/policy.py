@@ -9,12 +9,17 @@ from rest_framework.response import Response
 
 from reviews.api.authentication import ApiRequest
 from reviews.api.base import ApiView
+from reviews.core.framework_config import framework_config
 from reviews.models.tenants import Scope
 from reviews.services.policies import current_policy
 
 
 class CurrentPolicy(ApiView):
-    """``GET``: number and settings of the published version; 304 when ``If-None-Match`` says it is known."""
+    """``GET``: the published version; 304 when ``If-None-Match`` says it is known.
+
+    ``settings`` are all of them, ``framework_config`` those that a symfonic runtime takes as they are:
+    ``FrameworkConfig(**answer["framework_config"])``.
+    """
 
     scopes: ClassVar = {"GET": Scope.POLICY}
 
@@ -26,4 +31,9 @@ class CurrentPolicy(ApiView):
         held = [known.removeprefix("W/") for known in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))]
         if etag in held or "*" in held:
             return Response(status=304, headers=headers)
-        return Response({"version": policy.number, "settings": policy.settings.to_json()}, headers=headers)
+        answer = {
+            "version": policy.number,
+            "settings": policy.settings.to_json(),
+            "framework_config": framework_config(policy.settings),
+        }
+        return Response(answer, headers=headers)

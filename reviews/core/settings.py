@@ -1,26 +1,38 @@
 """A tenant's settings: defaults, limits, and what is wrong with a value that breaks them.
 
-Defaults are those listed at the end of the behaviour document; ``fabrication_check_mode`` starts at
-``observe`` because a product that silently replaced answers on its first day would not be trusted.
+Names and defaults are those at the end of the behaviour document, which are also symfonic's;
+``fabrication_check_mode`` starts at ``observe`` because a product that silently replaced answers on its
+first day would not be trusted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, get_args
 
-__all__ = ["MODES", "Mode", "SettingsError", "TenantSettings", "parse_settings"]
+from reviews.core import setting_checks as check
+from reviews.core.fabrication import FabricationKind
+from reviews.core.grounding_rules import GroundingRules
+from reviews.core.lexicon import CLAIM_VERB_HINTS
+from reviews.core.patterns import PatternError, compile_pattern
+
+__all__ = [
+    "MODES",
+    "ConfidenceSource",
+    "Mode",
+    "Preference",
+    "SettingsError",
+    "TenantSettings",
+    "parse_settings",
+]
 
 Mode = Literal["off", "observe", "revise", "refuse"]
 MODES: tuple[Mode, ...] = ("off", "observe", "revise", "refuse")
+ConfidenceSource = Literal["raw", "calibrated"]
 
-#: A key must look like the ones the detector reads (see the ``kv`` row of the behaviour document).
-MAX_KEY_LENGTH = 32
-MAX_KEYS = 200
-MAX_TOOLS = 500
-MAX_KEYWORDS_PER_TOOL = 100
-MAX_KEYWORD_LENGTH = 100
+MAX_PREFERENCES = 50
+MAX_STATEMENT_LENGTH = 500
 
 
 class SettingsError(ValueError):
@@ -32,24 +44,86 @@ class SettingsError(ValueError):
 
 
 @dataclass(frozen=True)
+class Preference:
+    """What the critic is to hold a draft against. ``priority`` 1 to 10, the highest first."""
+
+    statement: str
+    priority: int = 5
+    sensitive_tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class TenantSettings:
     """What the engines read from a tenant's policy.
 
     Attributes:
         fabrication_check_mode: What to do with findings (see ``reviews.core.outcome``).
         fabrication_refuse_min_confidence: 0 to 1; in ``refuse`` mode a finding at or above it refuses.
+        fabrication_refuse_min_confidence_by_kind: The same for one kind of finding, in its place.
+        fabrication_confidence_source: Whether thresholds read the detector's ``raw`` confidence or the one
+            ``calibrated`` on the tenant's labels.
         identifier_keys: Keys that name identifiers here, beside the built-in ones.
         tool_trigger_keywords: Tool name to the words in a query that ask for it.
+        grounding_tool_fragments: Claim verb to fragments of tool names that ground it, beside the built-in.
+        ignored_keys: Keys that name no identifier here, built-in ones among them.
+        ignored_value_patterns: RE2 patterns; an identifier that matches one as a whole is never flagged.
+        metacognition_confidence_threshold: 0 to 1; below it the critic is asked.
+        metacognition_sensitive_tags: Tags of activated memories that always call the critic.
+        metacognition_selective_gate: Whether plainly trivial acknowledgments are spared the critic.
+        metacognition_trivial_ack_patterns: More RE2 patterns of such acknowledgments.
+        read_only_tools: Tools that change nothing.
+        core_preferences: What the critic holds a draft against.
+        promotion_min_pattern_count: Repetitions before a pattern becomes a draft skill.
+        promotion_recency_days: Days within which they must lie.
+        promotion_max_drafts_per_run: Most drafts of one run of the pattern extractor.
+        phase_12_use_llm_extractor: Whether a model extracts drafts instead of the patterns.
+        phase_12_llm_max_episodes_per_run: Newest episodes it is shown.
+        phase_12_llm_max_drafts_per_run: Most drafts it is asked for.
+        phase_12_promote_assistant_content: Whether what the assistant told counts as an episode.
+        phase_12_action_type_from_tool_calls: Whether a tool call names an episode that nothing else names.
+        skill_auto_approve: Always false: a human decides.
+        audit_sample_rate: 0 to 1; the share of unflagged turns that is put before reviewers at random.
+        publish_needs_second_manager: Whether who wrote a version may publish it alone.
     """
 
     fabrication_check_mode: Mode = "observe"
     fabrication_refuse_min_confidence: float = 0.8
+    fabrication_refuse_min_confidence_by_kind: Mapping[str, float] = field(default_factory=dict)
+    fabrication_confidence_source: ConfidenceSource = "raw"
     identifier_keys: tuple[str, ...] = ()
     tool_trigger_keywords: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    grounding_tool_fragments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ignored_keys: tuple[str, ...] = ()
+    ignored_value_patterns: tuple[str, ...] = ()
+    metacognition_confidence_threshold: float = 0.6
+    metacognition_sensitive_tags: tuple[str, ...] = ()
+    metacognition_selective_gate: bool = False
+    metacognition_trivial_ack_patterns: tuple[str, ...] = ()
+    read_only_tools: tuple[str, ...] = ()
+    core_preferences: tuple[Preference, ...] = ()
+    promotion_min_pattern_count: int = 3
+    promotion_recency_days: int = 30
+    promotion_max_drafts_per_run: int = 5
+    phase_12_use_llm_extractor: bool = False
+    phase_12_llm_max_episodes_per_run: int = 100
+    phase_12_llm_max_drafts_per_run: int = 5
+    phase_12_promote_assistant_content: bool = False
+    phase_12_action_type_from_tool_calls: bool = True
+    skill_auto_approve: bool = False
+    audit_sample_rate: float = 0.02
+    publish_needs_second_manager: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object that ``parse_settings`` reads back to an equal value."""
         return asdict(self)
+
+    def grounding_rules(self) -> GroundingRules:
+        """The rules learned here, in the form the detector takes."""
+        return GroundingRules(
+            tool_fragments=self.grounding_tool_fragments,
+            ignored_keys=frozenset(self.ignored_keys),
+            ignored_values=tuple(compile_pattern(text) for text in self.ignored_value_patterns),
+        )
 
 
 def parse_settings(values: Mapping[str, Any] | None) -> TenantSettings:
@@ -58,86 +132,94 @@ def parse_settings(values: Mapping[str, Any] | None) -> TenantSettings:
     Raises:
         SettingsError: naming every value that is wrong, not only the first.
     """
-    values = values or {}
     problems: dict[str, str] = {}
-    defaults = TenantSettings()
-    known = {f.name for f in fields(TenantSettings)}
-    for name in values:
-        if name not in known:
+    found: dict[str, Any] = {}
+    for name, value in (values or {}).items():
+        if name in _CHECKS:
+            found[name] = _CHECKS[name](value, name, problems)
+        else:
             problems[str(name)] = "There is no such setting."
-    mode = values.get("fabrication_check_mode", defaults.fabrication_check_mode)
-    if mode not in MODES:
-        problems["fabrication_check_mode"] = f"Must be one of {', '.join(MODES)}, not {mode!r}."
-    threshold = _unit(
-        values.get("fabrication_refuse_min_confidence", defaults.fabrication_refuse_min_confidence),
-        "fabrication_refuse_min_confidence",
-        problems,
-    )
-    keys = _identifier_keys(values.get("identifier_keys", ()), problems)
-    keywords = _keywords(values.get("tool_trigger_keywords", {}), problems)
     if problems:
         raise SettingsError(problems)
-    return TenantSettings(
-        fabrication_check_mode=cast(Mode, mode),
-        fabrication_refuse_min_confidence=threshold,
-        identifier_keys=keys,
-        tool_trigger_keywords=keywords,
-    )
+    return TenantSettings(**found)
 
 
-def _unit(value: Any, path: str, problems: dict[str, str]) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        problems[path] = f"Must be a number from 0 to 1, not {value!r}."
-        return 0.0
-    return float(value)
+def _pattern(value: Any, path: str, problems: check.Problems) -> str:
+    try:
+        return compile_pattern(value).text if isinstance(value, str) else _not_a_pattern(value)
+    except PatternError as error:
+        problems[path] = str(error)
+        return ""
 
 
-def _identifier_keys(value: Any, problems: dict[str, str]) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple):
-        problems["identifier_keys"] = "Must be a list of keys."
-        return ()
-    if len(value) > MAX_KEYS:
-        problems["identifier_keys"] = f"At most {MAX_KEYS} keys, not {len(value)}."
-        return ()
-    found: dict[str, None] = {}
-    for n, key in enumerate(value):
-        if not _is_key(key):
-            problems[f"identifier_keys/{n}"] = (
-                f"{key!r} cannot be a key: a letter, then 1 to {MAX_KEY_LENGTH - 1} letters, digits or _."
-            )
-        else:
-            found[key.lower()] = None
-    return tuple(found)
+def _not_a_pattern(value: Any) -> str:
+    raise PatternError(f"Must be a pattern, not {value!r}.")
 
 
-def _is_key(key: Any) -> bool:
-    return (
-        isinstance(key, str)
-        and 2 <= len(key) <= MAX_KEY_LENGTH
-        and key.isascii()
-        and key[0].isalpha()
-        and key.replace("_", "a").isalnum()
-    )
-
-
-def _keywords(value: Any, problems: dict[str, str]) -> dict[str, tuple[str, ...]]:
+def _preference(value: Any, path: str, problems: check.Problems) -> Preference:
     if not isinstance(value, Mapping):
-        problems["tool_trigger_keywords"] = "Must map a tool's name to a list of words."
-        return {}
-    if len(value) > MAX_TOOLS:
-        problems["tool_trigger_keywords"] = f"At most {MAX_TOOLS} tools, not {len(value)}."
-        return {}
-    found: dict[str, tuple[str, ...]] = {}
-    for tool, words in value.items():
-        path = f"tool_trigger_keywords/{tool}"
-        if not isinstance(tool, str) or not tool.strip():
-            problems[path] = "A tool needs a name."
-        elif not isinstance(words, list | tuple) or len(words) > MAX_KEYWORDS_PER_TOOL:
-            problems[path] = f"Must be a list of at most {MAX_KEYWORDS_PER_TOOL} words."
-        elif bad := [
-            w for w in words if not isinstance(w, str) or not 0 < len(w.strip()) <= MAX_KEYWORD_LENGTH
-        ]:
-            problems[path] = f"{bad[0]!r} is not a word of 1 to {MAX_KEYWORD_LENGTH} characters."
-        else:
-            found[tool.strip()] = tuple(dict.fromkeys(w.strip() for w in words))
-    return found
+        problems[path] = "Must be an object with a statement, and perhaps priority and sensitive_tags."
+        return Preference("")
+    for name in value.keys() - _PREFERENCE_CHECKS.keys():
+        problems[f"{path}/{name}"] = "A preference has no such field."
+    if "statement" not in value:
+        problems[f"{path}/statement"] = "A preference needs a statement."
+        return Preference("")
+    return Preference(
+        **{
+            name: checked(value[name], f"{path}/{name}", problems)
+            for name, checked in _PREFERENCE_CHECKS.items()
+            if name in value
+        }
+    )
+
+
+_word = check.text(check.MAX_WORD_LENGTH, what="a word")
+_tool = check.text(check.MAX_WORD_LENGTH, what="a tool's name")
+_fragment = check.text(check.MAX_WORD_LENGTH, what="a part of a tool's name", lower=True)
+_tag = check.text(check.MAX_WORD_LENGTH, what="a tag")
+
+_PREFERENCE_CHECKS: Final[dict[str, check.Check]] = {
+    "statement": check.text(MAX_STATEMENT_LENGTH, what="a statement"),
+    "priority": check.whole(1, 10),
+    "sensitive_tags": check.list_of(_tag, what="tags"),
+}
+_CHECKS: Final[dict[str, check.Check]] = {
+    "fabrication_check_mode": check.one_of(MODES),
+    "fabrication_refuse_min_confidence": check.unit,
+    "fabrication_refuse_min_confidence_by_kind": check.map_of(
+        check.one_of(get_args(FabricationKind)), check.unit, what="a kind of finding to a confidence"
+    ),
+    "fabrication_confidence_source": check.one_of(get_args(ConfidenceSource)),
+    "identifier_keys": check.list_of(check.key, what="keys"),
+    "tool_trigger_keywords": check.map_of(
+        _tool,
+        check.list_of(_word, what="words", most=check.MAX_WORDS_PER_TOOL),
+        what="a tool's name to a list of words",
+    ),
+    "grounding_tool_fragments": check.map_of(
+        check.one_of(CLAIM_VERB_HINTS),
+        check.list_of(_fragment, what="parts of tool names"),
+        what="a claim verb to parts of tool names",
+    ),
+    "ignored_keys": check.list_of(check.key, what="keys"),
+    "ignored_value_patterns": check.list_of(_pattern, what="patterns"),
+    "metacognition_confidence_threshold": check.unit,
+    "metacognition_sensitive_tags": check.list_of(_tag, what="tags"),
+    "metacognition_selective_gate": check.flag,
+    "metacognition_trivial_ack_patterns": check.list_of(_pattern, what="patterns"),
+    "read_only_tools": check.list_of(_tool, what="tools"),
+    "core_preferences": check.list_of(_preference, what="preferences", most=MAX_PREFERENCES),
+    "promotion_min_pattern_count": check.whole(1, 1000),
+    "promotion_recency_days": check.whole(1, 3650),
+    "promotion_max_drafts_per_run": check.whole(1, 100),
+    "phase_12_use_llm_extractor": check.flag,
+    "phase_12_llm_max_episodes_per_run": check.whole(1, 100),
+    "phase_12_llm_max_drafts_per_run": check.whole(1, 100),
+    "phase_12_promote_assistant_content": check.flag,
+    "phase_12_action_type_from_tool_calls": check.flag,
+    "skill_auto_approve": check.only(False, "Always false: skills go live by a human's decision."),
+    "audit_sample_rate": check.unit,
+    "publish_needs_second_manager": check.flag,
+}
+assert _CHECKS.keys() == {f.name for f in fields(TenantSettings)}

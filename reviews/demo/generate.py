@@ -23,7 +23,7 @@ _WEEKEND = 0.22
 def build_tenant(script: Script, *, now: datetime, seed: int) -> DemoTenant:
     """All turns of a tenant, oldest first, with their truth and reviews."""
     rng = random.Random(f"{seed}/{script.slug}")  # noqa: S311
-    plays = [scenario for scenario in script.scenarios for _ in range(scenario.times)]
+    plays = [scenario for scenario in script.scenarios for _ in range(scenario.times * script.volume)]
     turns: list[DemoTurn] = []
     texts: dict[str, tuple[str, str]] = {}
     for number, scenario in enumerate(plays):

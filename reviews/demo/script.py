@@ -87,6 +87,8 @@ class Script:
     channels: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
     open_share: float = 0.4
+    #: How often every scenario is played, times its own number.
+    volume: int = 1
 
 
 def C(name: str, args: Any = None, result: Any = None, error: str | None = None) -> Call:  # noqa: N802

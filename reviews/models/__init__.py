@@ -1,10 +1,11 @@
 """The tables, one file per aggregate."""
 
 from reviews.models.audit import AuditEvent, AuditHead
-from reviews.models.counts import DailyCount
+from reviews.models.counts import ConfidenceProfile, DailyCount, GateCount, ProfileCount
 from reviews.models.decisions import ReviewDecision
 from reviews.models.findings import Finding
-from reviews.models.policies import PolicyVersion
+from reviews.models.jobs import Job, RejudgedTurn
+from reviews.models.policies import Calibration, GroundingSuggestion, PolicyVersion, ShadowOutcome
 from reviews.models.tenants import AgentName, ApiKey, Membership, Tenant, User
 from reviews.models.turns import Turn, TurnPayload
 
@@ -13,11 +14,19 @@ __all__ = [
     "ApiKey",
     "AuditEvent",
     "AuditHead",
+    "Calibration",
+    "ConfidenceProfile",
     "DailyCount",
     "Finding",
+    "GateCount",
+    "GroundingSuggestion",
+    "Job",
     "Membership",
     "PolicyVersion",
+    "ProfileCount",
+    "RejudgedTurn",
     "ReviewDecision",
+    "ShadowOutcome",
     "Tenant",
     "Turn",
     "TurnPayload",

@@ -8,7 +8,7 @@ times), in the order of the named columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
@@ -85,12 +85,17 @@ def update_rows(
         )
 
 
-def upsert_counts(model: type[models.Model], rows: Sequence[tuple[int, date, str, int]]) -> None:
-    """Add to DailyCount rows: (tenant_id, day, name, amount) each, sorted so that writers never deadlock."""
+def upsert_counts(model: type[models.Model], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Add to a table of counts: rows of (tenant_id, *columns, amount), unique together but for the amount.
+
+    Sorted here, so that writers never deadlock.
+    """
     table = model._meta.db_table
+    names = ", ".join(["tenant_id", *columns])
+    marks = ", ".join(["%s"] * (len(columns) + 2))
     with connection.cursor() as cursor:
         cursor.executemany(
-            f'INSERT INTO "{table}" (tenant_id, day, name, count) VALUES (%s, %s, %s, %s) '  # noqa: S608
-            f'ON CONFLICT (tenant_id, day, name) DO UPDATE SET count = "{table}".count + excluded.count',
+            f'INSERT INTO "{table}" ({names}, count) VALUES ({marks}) '  # noqa: S608  (our own names)
+            f'ON CONFLICT ({names}) DO UPDATE SET count = "{table}".count + excluded.count',
             sorted(rows),
         )

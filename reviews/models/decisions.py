@@ -71,6 +71,9 @@ class ReviewDecision(TenantModel):
             claim = f" {self.finding.position + 1}" if self.finding else ""
             return f"labelled claim{claim} as {Label(self.value).label.lower()}"
         if self.action == DecisionAction.DECIDE:
+            if self.value == Label.FALSE_ALARM and not (self.before or {}).get("findings"):
+                # In the audit sample there was no alarm.
+                return "found nothing wrong with the turn"
             return f"decided the turn as {Label(self.value).label.lower()}"
         if self.action == DecisionAction.ASSIGN:
             return f"assigned the turn to {self.value}" if self.value else "took the turn from its reviewer"

@@ -79,7 +79,9 @@ class Turn(TenantModel):
 
     ``priority`` orders the queue: confidence in thousandths times ten plus severity, so a least confidence
     is a range of the same index. ``has_*`` say which kinds of finding there are and carry a partial index
-    each. ``version`` grows by one with every decision; a decision made on an older version loses.
+    each. ``version`` grows by one with every decision, and when a job replaces the findings; a
+    decision made on an older version loses.
+    ``profile`` says for a flagged turn all that thresholds can tell apart (``reviews.core.profiles``).
     """
 
     external_id = models.CharField(max_length=200)
@@ -99,6 +101,10 @@ class Turn(TenantModel):
     policy_version = models.ForeignKey(
         "reviews.PolicyVersion", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
     )
+    gate_confidence = models.PositiveSmallIntegerField(
+        null=True, help_text="Confidence that the critic's gate reads, in whole thousandths, rounded down."
+    )
+    gate_sensitive = models.BooleanField(default=False)
 
     outcome = models.CharField(max_length=15, choices=ActionTaken, default=ActionTaken.NONE)
     intent = models.CharField(max_length=9, default="", blank=True)
@@ -119,6 +125,13 @@ class Turn(TenantModel):
     snippet_start = models.PositiveSmallIntegerField(default=0)
     snippet_end = models.PositiveSmallIntegerField(default=0)
     tools_note = models.CharField(max_length=120, default="", blank=True)
+
+    profile = models.ForeignKey(
+        "reviews.ConfidenceProfile", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    audit_rate = models.FloatField(
+        null=True, help_text="In the audit sample: the rate at which it was drawn. Empty for all others."
+    )
 
     priority = models.PositiveIntegerField(default=0)
     group_key = models.CharField(max_length=32, default="", blank=True)
@@ -187,6 +200,22 @@ class Turn(TenantModel):
                     condition=Q(**{f"has_{kind}": True}),
                 )
                 for kind in KIND_BITS
+            ),
+            models.Index(
+                fields=["tenant", "review_state", "priority", "id"],
+                name="turn_q_audit",
+                condition=Q(audit_rate__isnull=False),
+            ),
+            # The turns that a change of thresholds would treat otherwise.
+            models.Index(
+                fields=["tenant", "profile", "occurred_at", "id"],
+                name="turn_profile",
+                condition=Q(profile__isnull=False),
+            ),
+            models.Index(
+                fields=["id"],
+                name="turn_without_profile",
+                condition=Q(profile__isnull=True, finding_count__gt=0, analysis_state="done"),
             ),
             models.Index(
                 fields=["tenant", "conversation_id", "occurred_at"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from celery.schedules import crontab
 from django.core.exceptions import ImproperlyConfigured
 
 from reviews.server.env import env, names, stored_secret
@@ -202,6 +203,8 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": SWEEP_SECONDS,
         "options": {"expires": SWEEP_SECONDS},
     },
+    # Nightly; when beat does not run at that time, at its next start. Labels change slowly.
+    "learn": {"task": "reviews.tasks.learn", "schedule": crontab(hour=2, minute=30)},
 }
 
 # -- Monitoring: /metrics answers only to this token (as a bearer), and not at all without one

@@ -10,6 +10,7 @@ import logging
 import secrets
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -23,10 +24,12 @@ from reviews.formats.record import CriticRecord, IntentRecord, ToolCall, ToolInf
 from reviews.models import Finding, Turn, TurnPayload
 from reviews.models.bulk import insert_rows, on_postgresql, update_rows
 from reviews.models.turns import AnalysisState, ReviewState
-from reviews.services.counting import Counts, add_counts, turn_names
-from reviews.services.judge import Judgement, judge, with_runtime
-from reviews.services.policies import Policy, current_policy
-from reviews.services.rows import FINDING_COLUMNS, JUDGED_COLUMNS, finding_row, judged_values, kinds_of
+from reviews.services.counting import Tally, add_counts, add_tally, turn_names
+from reviews.services.judge import Gate, Judgement, Policy, Shadowed, judge, with_runtime
+from reviews.services.policies import current_policy
+from reviews.services.profiles import profile_ids
+from reviews.services.rows import FINDING_COLUMNS, JUDGED_COLUMNS, counters_of, finding_rows, judged_values
+from reviews.services.shadow import record_shadow
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +163,7 @@ def _judge(batch: _Batch) -> None:
         policy = policies[turn.tenant_id]
         try:
             payload = payloads[turn.pk]
-            judgement = judge(stored_record(turn, payload), policy.settings)
+            judgement = judge(stored_record(turn, payload), policy)
             judgement = with_runtime(judgement, payload.runtime_event)
         except Exception as error:
             # Whatever is wrong with one turn must not hold up the others; it is kept, counted and shown.
@@ -180,36 +183,69 @@ def _finish(batch: _Batch) -> None:
             mine = mine.order_by("id").select_for_update(of=("self",))
         ours = set(mine.values_list("id", flat=True))
         batch.judged = [entry for entry in batch.judged if entry[0].pk in ours]
-        counts: dict[int, Counts] = {}
-        rows: list[tuple[Any, ...]] = []
-        findings: list[tuple[Any, ...]] = []
-        replaced: list[int] = []
-        for turn, judgement, policy in batch.judged:
-            tally = counts.setdefault(turn.tenant_id, Counter())
-            if turn.analysed_at is not None:
-                replaced.append(turn.pk)
-                tally.subtract(_counted(turn, turn_names(outcome=turn.outcome, kinds=turn.kinds)))
-            names = turn_names(outcome=judgement.outcome.action_taken, kinds=kinds_of(judgement))
-            tally.update(_counted(turn, names))
-            values = judged_values(judgement, analysed_at=now, policy_version_id=policy.id)
-            rows.append((*values, "", None, turn.pk))
-            findings.extend(
-                (turn.pk, *finding_row(turn.tenant_id, n, f)) for n, f in enumerate(judgement.findings)
-            )
-        if replaced:
-            Finding.objects.across_tenants().filter(turn_id__in=replaced).delete()
-        update_rows(Turn, (*JUDGED_COLUMNS, "claim", "lease_until"), rows)
-        if findings:
-            insert_rows(Finding, FINDING_COLUMNS, findings)
+        by_tenant: dict[int, list[tuple[Turn, Judgement, Policy]]] = {}
+        for entry in batch.judged:
+            by_tenant.setdefault(entry[0].tenant_id, []).append(entry)
+        tallies = {turn.tenant_id: Tally() for turn in batch.turns}
+        for tenant_id, entries in sorted(by_tenant.items()):
+            store_judgements(tenant_id=tenant_id, judged=entries, tally=tallies[tenant_id], at=now)
         for turn in batch.turns:
             if turn.pk in batch.broken and turn.pk in ours and _give_back(turn, batch.broken[turn.pk]):
-                counts.setdefault(turn.tenant_id, Counter())[_day(turn.occurred_at), "failed"] += 1
-        for tenant_id, tally in sorted(counts.items()):
-            add_counts(tenant_id=tenant_id, counts=tally)
+                tallies[turn.tenant_id].names[_day(turn.occurred_at), "failed"] += 1
+        for tenant_id, tally in sorted(tallies.items()):
+            add_tally(tenant_id=tenant_id, tally=tally)
 
 
-def _counted(turn: Turn, names: list[str]) -> dict[tuple[Any, str], int]:
-    return {(_day(turn.occurred_at), name): 1 for name in names}
+def store_judgements(
+    *, tenant_id: int, judged: Sequence[tuple[Turn, Judgement, Policy]], tally: Tally, at: datetime
+) -> None:
+    """Write what was found of turns of one tenant in place of what was known; note in ``tally`` what changes.
+
+    Call with the turns' rows locked.
+    """
+    profiles = profile_ids(tenant_id=tenant_id, profiles={j.profile for _, j, _ in judged if j.profile})
+    rows: list[tuple[Any, ...]] = []
+    findings: list[tuple[Any, ...]] = []
+    shadowed: list[tuple[int, Shadowed]] = []
+    for turn, judgement, policy in judged:
+        day, profile_id = _day(turn.occurred_at), profiles.get(judgement.profile)
+        if turn.analysed_at is not None:
+            _take_out(tally, turn)
+        elif judgement.shadowed is not None:
+            # Only of new turns: this is where a version in shadow and the one in force meet each turn once.
+            shadowed.append((turn.pk, judgement.shadowed))
+        tally.add_turn(
+            day,
+            names=counters_of(judgement, is_new=turn.analysed_at is None),
+            profile_id=profile_id,
+            gate=judgement.gate,
+            verdict=turn.verdict,
+        )
+        values = judged_values(judgement, analysed_at=at, policy_version_id=policy.id)
+        rows.append((*values, "", None, profile_id, turn.pk))
+        findings.extend((turn.pk, *row) for row in finding_rows(tenant_id, judgement))
+    if replaced := [turn.pk for turn, _, _ in judged if turn.analysed_at is not None]:
+        Finding.objects.for_tenant(tenant_id).filter(turn_id__in=replaced).delete()
+    update_rows(Turn, (*JUDGED_COLUMNS, "claim", "lease_until", "profile_id"), rows)
+    if findings:
+        insert_rows(Finding, FINDING_COLUMNS, findings)
+    record_shadow(tenant_id=tenant_id, turns=shadowed)
+
+
+def _take_out(tally: Tally, turn: Turn) -> None:
+    """Undo what the turn was counted as when it was last analysed."""
+    names = turn_names(
+        outcome=turn.outcome, kinds=turn.kinds, audit_rate=turn.audit_rate, verdict=turn.verdict
+    )
+    gate = None if turn.gate_confidence is None else Gate(turn.gate_confidence, turn.gate_sensitive)
+    tally.add_turn(
+        _day(turn.occurred_at),
+        names=names,
+        profile_id=turn.profile_id,
+        gate=gate,
+        verdict=turn.verdict,
+        times=-1,
+    )
 
 
 def _day(moment: datetime) -> date:

@@ -12,11 +12,11 @@ from django.db import transaction
 
 from reviews.demo import Demo, DemoReview, DemoTenant, DemoTurn, build_demo
 from reviews.models import Finding, Tenant, Turn, User
+from reviews.models.jobs import JobKind
 from reviews.models.tenants import Role
-from reviews.models.turns import Source
-from reviews.services import intake, policies, review, tenants
-from reviews.services.judge import judge
-from reviews.services.policies import Policy
+from reviews.models.turns import Label, Source
+from reviews.services import intake, jobs, policies, publishing, review, tenants
+from reviews.services.judge import Policy, judge
 from reviews.services.rows import PreparedTurn, prepare
 
 #: The tenant whose presence says that the demo has been loaded.
@@ -26,6 +26,12 @@ TRANSPORT = timedelta(milliseconds=400)
 #: How long before its first turn a tenant was set up, and the part of its turns that the first policy judged.
 HEAD_START = timedelta(hours=3)
 FIRST_POLICY_SHARE = 0.3
+#: A small tenant audits many of its unflagged turns; of its sample these, the oldest, have been looked at.
+AUDIT_RATE = 0.12
+AUDITED_SHARE = 0.75
+#: When and how fast somebody looks at a turn of the sample.
+AUDIT_AFTER = timedelta(hours=5)
+AUDIT_SECONDS = 6.5
 
 
 @dataclass(frozen=True)
@@ -38,9 +44,12 @@ class Loaded:
 
 
 class _Visit(NamedTuple):
+    """Somebody looks at a turn; ``verdict`` is what they say of one without findings."""
+
     at: datetime
     external_id: str
     said: DemoReview
+    verdict: str = ""
 
 
 def is_loaded() -> bool:
@@ -58,7 +67,7 @@ def load_demo(*, now: datetime, password: str, seed: int = 7) -> Loaded | None:
             return None
         demo = build_demo(now, seed)
         people = _people(demo, password)
-        return _sum([_load_tenant(tenant, people) for tenant in demo.tenants])
+        return _sum([_load_tenant(tenant, people, now) for tenant in demo.tenants])
 
 
 def _sum(parts: Sequence[Loaded]) -> Loaded:
@@ -79,7 +88,7 @@ def _people(demo: Demo, password: str) -> dict[str, User]:
     return people
 
 
-def _load_tenant(source: DemoTenant, people: dict[str, User]) -> Loaded:
+def _load_tenant(source: DemoTenant, people: dict[str, User], now: datetime) -> Loaded:
     began = _time(source.turns[0]) - HEAD_START
     owner = next(user.username for user in source.users if user.role == Role.OWNER.value)
     tenant = tenants.create_tenant(name=source.name, slug=source.slug, owner=people[owner], at=began)
@@ -96,25 +105,65 @@ def _load_tenant(source: DemoTenant, people: dict[str, User]) -> Loaded:
     # In the order in which it would have happened, so that the audit log reads like a log.
     ids = _store(tenant, first)
     decisions = _decide(tenant, early, ids, people)
-    _publish_tuned(tenant, source, author=people[owner], at=tuned_at)
+    tuned = {
+        "fabrication_check_mode": source.mode,
+        "fabrication_refuse_min_confidence": source.refuse_min_confidence,
+        "identifier_keys": source.identifier_keys,
+        "tool_trigger_keywords": source.tool_trigger_keywords,
+        "audit_sample_rate": AUDIT_RATE,
+    }
+    publishing.publish_settings(
+        tenant=tenant,
+        author=people[owner],
+        values=tuned,
+        note="Our own identifier keys and tool words, after the first days of review.",
+        at=tuned_at,
+    )
     ids |= _store(tenant, rest)
-    decisions += _decide(tenant, visits[len(early) :], ids, people)
+    reviewers = [user.username for user in source.users if user.role == Role.REVIEWER.value]
+    late = sorted(
+        visits[len(early) :] + _audits(tenant, source.turns, reviewers),
+        key=lambda visit: (visit.at, visit.external_id),
+    )
+    decisions += _decide(tenant, late, ids, people)
+    _learn(tenant)
+    # What a manager might be trying just now.
+    manager = next((user.username for user in source.users if user.role == Role.MANAGER.value), owner)
+    publishing.save_draft(
+        tenant=tenant,
+        author=people[manager],
+        values=tuned | {"fabrication_check_mode": "refuse", "fabrication_confidence_source": "calibrated"},
+        based_on=policies.current_policy(tenant=tenant).number,
+        note="Refuse, on confidences calibrated by our labels.",
+        at=now,
+    )
     return Loaded(1, len(ids), decisions)
 
 
-def _publish_tuned(tenant: Tenant, source: DemoTenant, *, author: User, at: datetime) -> None:
-    policies.publish_settings(
-        tenant=tenant,
-        author=author,
-        values={
-            "fabrication_check_mode": source.mode,
-            "fabrication_refuse_min_confidence": source.refuse_min_confidence,
-            "identifier_keys": source.identifier_keys,
-            "tool_trigger_keywords": source.tool_trigger_keywords,
-        },
-        note="Our own identifier keys and tool words, after the first days of review.",
-        at=at,
+def _audits(tenant: Tenant, turns: Sequence[DemoTurn], reviewers: Sequence[str]) -> list[_Visit]:
+    """Visits to the older part of the audit sample, which holds what the first policy did not look for."""
+    drawn = set(
+        Turn.objects.for_tenant(tenant).filter(audit_rate__isnull=False).values_list("external_id", flat=True)
     )
+    sample = [turn for turn in turns if turn.record.external_id in drawn]
+    visits = []
+    for n, turn in enumerate(sample[: round(len(sample) * AUDITED_SHARE)]):
+        missed = Label.FABRICATED.value in turn.truth.values()
+        said = DemoReview(
+            username=reviewers[n % len(reviewers)],
+            seconds_after=AUDIT_AFTER.total_seconds(),
+            spent_seconds=AUDIT_SECONDS,
+            labels={},
+        )
+        verdict = Label.FABRICATED if missed else Label.FALSE_ALARM
+        visits.append(_Visit(_time(turn) + AUDIT_AFTER, turn.record.external_id, said, verdict.value))
+    return visits
+
+
+def _learn(tenant: Tenant) -> None:
+    """Let the labels say what they have to say, as the nightly job does."""
+    jobs.start_job(tenant=tenant, kind=JobKind.LEARN, parameters={}, actor=None)
+    jobs.run_jobs()
 
 
 def _store(tenant: Tenant, turns: Sequence[DemoTurn]) -> dict[str, int]:
@@ -132,7 +181,7 @@ def _prepared(tenant: Tenant, policy: Policy, turn: DemoTurn) -> PreparedTurn:
         tenant_id=tenant.pk,
         source=Source.TURN.value,
         received_at=_time(turn) + TRANSPORT,
-        judgement=judge(turn.record, policy.settings),
+        judgement=judge(turn.record, policy),
         policy_version_id=policy.id,
     )
 
@@ -166,8 +215,26 @@ def _decide(tenant: Tenant, visits: Sequence[_Visit], ids: dict[str, int], peopl
     for visit in visits:
         turn_id = ids[visit.external_id]
         actor = people[visit.said.username]
-        made += _review(tenant, actor, turn_id, findings.get(turn_id, []), visit.said, at=visit.at)
+        if visit.verdict:
+            made += _audit(tenant, actor, turn_id, visit)
+        else:
+            made += _review(tenant, actor, turn_id, findings.get(turn_id, []), visit.said, at=visit.at)
     return made
+
+
+def _audit(tenant: Tenant, actor: User, turn_id: int, visit: _Visit) -> int:
+    """Decide a turn of the audit sample, on which somebody may have left a note; returns the decisions."""
+    version = Turn.objects.for_tenant(tenant).values_list("version", flat=True).get(pk=turn_id)
+    review.decide_turn(
+        tenant=tenant,
+        actor=actor,
+        turn_id=turn_id,
+        label=visit.verdict,
+        seen_version=version,
+        spent_seconds=visit.said.spent_seconds,
+        at=visit.at,
+    )
+    return 1
 
 
 def _review(

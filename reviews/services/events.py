@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from reviews.core.fabrication import FabricationFinding, left_strip_length
 from reviews.core.outcome import FabricationOutcome
+from reviews.core.profiles import profile_of
 from reviews.formats.record import TurnRecord
 from reviews.formats.symfonic_event import EventFinding, FabricationEvent
 from reviews.models import Finding, Tenant, Turn, TurnPayload
@@ -155,6 +156,7 @@ def _prepare(tenant: Tenant, external_id: str, event: FabricationEvent, now: Any
         draft_offset=offset,
         snippet=snippet_of(draft, findings, offset),
         tools_note="",
+        profile=profile_of(findings, None),
     )
     return prepare(
         TurnRecord(external_id=external_id, draft=draft),

@@ -28,13 +28,12 @@ from typing import NamedTuple
 import msgspec
 from django.utils import timezone
 
-from reviews.core.settings import TenantSettings
 from reviews.formats import RecordError, TurnRecord, decode_turn, encode_turn, open_native_lines, open_turns
 from reviews.models import Tenant
 from reviews.models.turns import Source
 from reviews.services.errors import DomainError
 from reviews.services.intake import Status, store_prepared
-from reviews.services.judge import Judgement, judge
+from reviews.services.judge import Judgement, Policy, judge
 from reviews.services.policies import current_policy
 from reviews.services.rows import PreparedTurn, prepare
 
@@ -157,8 +156,7 @@ class Job:
     """All that a worker needs to know: the tenant, the policy in force when the import began, the files."""
 
     tenant_id: int
-    settings: TenantSettings
-    policy_version_id: int | None
+    policy: Policy
     agent: str
     files: tuple[str, ...]
 
@@ -182,7 +180,7 @@ def import_files(
     """
     started = time.monotonic()
     policy = current_policy(tenant=tenant)
-    job = Job(tenant.pk, policy.settings, policy.id, agent, tuple(map(str, paths)))
+    job = Job(tenant.pk, policy, agent, tuple(map(str, paths)))
     report = ImportReport(files=[FileReport(name) for name in job.files])
     sizes = [_size(path) for path in paths]
     turns = 0
@@ -306,17 +304,17 @@ def judge_chunk(job: Job, chunk: Chunk) -> Judged:
                 tenant_id=job.tenant_id,
                 source=Source.IMPORT.value,
                 received_at=now,
-                judgement=_judgement(record, job.settings),
-                policy_version_id=job.policy_version_id,
+                judgement=_judgement(record, job.policy),
+                policy_version_id=job.policy.id,
             )
         )
     return judged
 
 
-def _judgement(record: TurnRecord, settings: TenantSettings) -> Judgement | None:
+def _judgement(record: TurnRecord, policy: Policy) -> Judgement | None:
     """None when judging fails: the turn is then stored as pending, and analysis keeps and shows the error."""
     try:
-        return judge(record, settings)
+        return judge(record, policy)
     except Exception:
         logger.exception("analysis failed", extra={"external_id": record.external_id})
         return None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from datetime import UTC, date
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
@@ -15,9 +14,10 @@ from reviews.formats.record import TurnRecord
 from reviews.models import AgentName, Finding, Tenant, Turn, TurnPayload
 from reviews.models.bulk import insert_rows, reserve_ids, update_rows
 from reviews.models.turns import AnalysisState, Source
-from reviews.services.counting import Counts, add_counts
-from reviews.services.judge import Judgement, judge
-from reviews.services.policies import Policy, current_policy
+from reviews.services.counting import Tally, add_tally
+from reviews.services.judge import Judgement, Policy, judge
+from reviews.services.policies import current_policy
+from reviews.services.profiles import profile_ids
 from reviews.services.rows import (
     CONTENT_COLUMNS,
     FINDING_COLUMNS,
@@ -26,6 +26,7 @@ from reviews.services.rows import (
     PreparedTurn,
     prepare,
 )
+from reviews.services.shadow import record_shadow
 
 T = TypeVar("T")
 
@@ -81,7 +82,7 @@ def check_turn(*, tenant: Tenant, record: TurnRecord) -> Checked:
     conflict it is that of the draft just sent, while the stored turn stays as it was.
     """
     policy = current_policy(tenant=tenant)
-    judgement = judge(record, policy.settings)
+    judgement = judge(record, policy)
     prepared = prepare(
         record,
         tenant_id=tenant.pk,
@@ -163,14 +164,18 @@ def insert_turns(
     """Insert turns under ids of their own; ``counts`` are added in the same go as theirs."""
     # All writers take the unique index in the same order, so two overlapping batches never deadlock.
     turns = sorted(turns, key=lambda turn: turn[1].external_id)
-    insert_rows(Turn, TURN_COLUMNS, [(turn_id, *p.turn) for turn_id, p in turns])
+    profiles = profile_ids(tenant_id=tenant.pk, profiles={p.profile for _, p in turns if p.profile})
+    insert_rows(Turn, TURN_COLUMNS, [(turn_id, *p.turn, profiles.get(p.profile)) for turn_id, p in turns])
     insert_rows(TurnPayload, PAYLOAD_COLUMNS, [(turn_id, *p.payload) for turn_id, p in turns])
     findings = [(turn_id, *row) for turn_id, p in turns for row in p.findings]
     if findings:
         insert_rows(Finding, FINDING_COLUMNS, findings)
-    tally: Counts = Counter((p.day, name) for _, p in turns for name in p.counters)
-    tally.update(counts or {})
-    add_counts(tenant_id=tenant.pk, counts=tally)
+    record_shadow(tenant_id=tenant.pk, turns=[(turn_id, p.shadowed) for turn_id, p in turns if p.shadowed])
+    tally = Tally()
+    tally.names.update(counts or {})
+    for _, p in turns:
+        tally.add_turn(p.day, names=p.counters, profile_id=profiles.get(p.profile), gate=p.gate)
+    add_tally(tenant_id=tenant.pk, tally=tally)
 
 
 def remember_agents(*, tenant: Tenant, names: set[str]) -> None:
@@ -187,9 +192,10 @@ def remember_agents(*, tenant: Tenant, names: set[str]) -> None:
 def _complete(tenant: Tenant, turn_id: int, p: PreparedTurn) -> None:
     """Fill in a turn that was known only from a runtime's event, and have it analysed.
 
-    A turn that a reviewer has decided already keeps its findings: the text is filled in, no more.
+    A turn that a reviewer has decided already keeps its findings: the text is filled in, no more. Its
+    profile, in which the tools were unknown, is given anew by the sweep.
     """
-    values = dict(zip(TURN_COLUMNS[1:], p.turn, strict=True))
+    values = dict(zip(TURN_COLUMNS[1:-1], p.turn, strict=True))
     turn = Turn.objects.for_tenant(tenant).select_for_update().get(pk=turn_id)
     if turn.source != Source.EVENT:
         raise IntegrityError("Another process has filled in this turn; compare with what it stored.")
@@ -200,9 +206,15 @@ def _complete(tenant: Tenant, turn_id: int, p: PreparedTurn) -> None:
     if turn.version == 0:
         turn.analysis_state = AnalysisState.PENDING
         turn.attempts = 0
+    elif turn.profile_id is not None:
+        tally = Tally()
+        tally.profiles[turn.occurred_at.astimezone(UTC).date(), turn.profile_id, turn.verdict] -= 1
+        add_tally(tenant_id=tenant.pk, tally=tally)
+        turn.profile_id = None
     turn.save(
         update_fields=[
             "conversation_id", "agent", "model", "content_hash", "source", "analysis_state", "attempts",
+            "profile",
         ]
     )  # fmt: skip
     content = dict(zip(PAYLOAD_COLUMNS[1:], p.payload, strict=True))

@@ -7,11 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from reviews.core.calibration import CalibrationTable
+from reviews.core.confidence import activation_confidence, sensitive_hit
 from reviews.core.fabrication import FabricationFinding, detect_fabrication, left_strip_length
+from reviews.core.grounding_rules import GroundingRules
 from reviews.core.intent import IntentClassifier, IntentVerdict
-from reviews.core.outcome import FabricationOutcome, apply_fabrication_policy
+from reviews.core.outcome import FabricationAction, FabricationOutcome, apply_fabrication_policy
+from reviews.core.profiles import Group, Profile, profile_of, subject_of, thousandths, tools_of
 from reviews.core.settings import TenantSettings
 from reviews.formats.record import ToolCall, TurnRecord
+from reviews.services.sampling import is_drawn
 
 #: Confidence in thousandths times ten, plus severity: see ``Turn.priority``.
 PRIORITY_PER_CONFIDENCE = 10_000
@@ -37,14 +42,63 @@ class Snippet(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Policy:
+    """A version of a tenant's policy: its row's id (None for the defaults), its number, and what it says.
+
+    ``calibration`` is the fit that came with it, ``shadow`` the version that runs in its shadow.
+    """
+
+    id: int | None
+    number: int
+    settings: TenantSettings
+    calibration: CalibrationTable | None = None
+    shadow: Policy | None = None
+
+    @cached_property
+    def rules(self) -> GroundingRules | None:
+        rules = self.settings.grounding_rules()
+        return None if rules.is_empty else rules
+
+    @cached_property
+    def sensitive_tags(self) -> frozenset[str]:
+        preferences = self.settings.core_preferences
+        return frozenset(self.settings.metacognition_sensitive_tags).union(
+            *(preference.sensitive_tags for preference in preferences)
+        )
+
+
+class Gate(NamedTuple):
+    """What the critic's gate would read: a confidence in thousandths, and whether a sensitive tag was hit."""
+
+    confidence: int
+    sensitive: bool
+
+
+class Shadowed(NamedTuple):
+    """What two policies do with the same turn: the one in force, and the version in its shadow."""
+
+    version_id: int
+    number: int
+    ours: FabricationAction
+    theirs: FabricationAction
+
+
+@dataclass(frozen=True)
 class Judgement:
-    """What analysis found out about one turn, ready to be stored."""
+    """What analysis found out about one turn, ready to be stored.
+
+    ``audit_rate`` is set when the turn is in the audit sample, to the rate it was drawn at.
+    """
 
     intent: IntentVerdict | None
     outcome: FabricationOutcome
     draft_offset: int
     snippet: Snippet
     tools_note: str
+    profile: Profile | None
+    gate: Gate | None = None
+    audit_rate: float | None = None
+    shadowed: Shadowed | None = None
 
     @property
     def findings(self) -> Sequence[FabricationFinding]:
@@ -64,38 +118,81 @@ def priority_of(confidence: float, severity: int) -> int:
     return round(confidence * PRIORITY_PER_CONFIDENCE / 10) * 10 + severity
 
 
-def judge(record: TurnRecord, settings: TenantSettings) -> Judgement:
-    """Judge one turn by the tenant's settings; mode ``off`` runs no detection at all.
+def judge(record: TurnRecord, policy: Policy) -> Judgement:
+    """Judge one turn by a policy; mode ``off`` runs no detection at all.
 
     The intent verdict that came with the turn is used; without one, the user's message is classified.
     """
-    calls = [detector_call(call) for call in record.tool_calls]
+    intent, outcome, profile = _apply(record, policy)
+    offset = left_strip_length(record.draft)
+    settings, shadow = policy.settings, policy.shadow
+    drawn = (
+        profile is None
+        and settings.fabrication_check_mode != "off"
+        and is_drawn(record.external_id, settings.audit_sample_rate)
+    )
+    shadowed = None
+    if shadow is not None and shadow.id is not None:
+        theirs = _apply(record, shadow)[1].action_taken
+        shadowed = Shadowed(shadow.id, shadow.number, outcome.action_taken, theirs)
+    return Judgement(
+        intent=intent,
+        outcome=outcome,
+        draft_offset=offset,
+        snippet=snippet_of(record.draft, outcome.findings, offset),
+        tools_note=tools_note(record.tool_calls),
+        profile=profile,
+        gate=gate_of(record, policy),
+        audit_rate=settings.audit_sample_rate if drawn else None,
+        shadowed=shadowed,
+    )
+
+
+def _apply(
+    record: TurnRecord, policy: Policy
+) -> tuple[IntentVerdict | None, FabricationOutcome, Profile | None]:
+    settings = policy.settings
     intent: IntentVerdict | None = None
     findings: list[FabricationFinding] = []
     if settings.fabrication_check_mode != "off":
         intent = intent_of(record, settings)
         findings = detect_fabrication(
             record.draft,
-            calls,
+            [detector_call(call) for call in record.tool_calls],
             hydrated_context=record.hydrated_context,
             user_message=record.user_message,
-            identifier_keys=list(settings.identifier_keys),
+            identifier_keys=settings.identifier_keys,
             intent_verdict=intent,
+            rules=policy.rules,
         )
+    names = [call.name for call in record.tool_calls]
     outcome = apply_fabrication_policy(
         findings=findings,
         mode=settings.fabrication_check_mode,
         refuse_min_confidence=settings.fabrication_refuse_min_confidence,
+        refuse_min_confidence_by_kind=settings.fabrication_refuse_min_confidence_by_kind,
+        calibrated=calibrated_confidences(findings, names, policy.calibration),
+        read_calibrated=policy.calibration is not None
+        and settings.fabrication_confidence_source == "calibrated",
         draft=record.draft,
     )
-    offset = left_strip_length(record.draft)
-    return Judgement(
-        intent=intent,
-        outcome=outcome,
-        draft_offset=offset,
-        snippet=snippet_of(record.draft, findings, offset),
-        tools_note=tools_note(record.tool_calls),
-    )
+    return intent, outcome, profile_of(outcome.findings, names)
+
+
+def calibrated_confidences(
+    findings: Sequence[FabricationFinding], tool_names: Sequence[str], table: CalibrationTable | None
+) -> list[float]:
+    """The findings' confidences as the labels of findings like them suggest; none without a calibration."""
+    if table is None or not findings:
+        return []
+    tools = tools_of(tool_names)
+    return [table.confidence(Group(f.kind, subject_of(f), tools), f.confidence) for f in findings]
+
+
+def gate_of(record: TurnRecord, policy: Policy) -> Gate:
+    """What the critic's gate reads of a turn; the thresholds are held against it elsewhere."""
+    hit = sensitive_hit(record.activation, policy.sensitive_tags)
+    return Gate(thousandths(activation_confidence(record.activation)), hit is not None)
 
 
 def with_runtime(judgement: Judgement, runtime_event: dict[str, Any] | None) -> Judgement:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -40,6 +40,7 @@ Row = tuple[Any, ...]
 REVIEWED_STATES = ("open", "decided")
 STATES = ("open", "decided", "all", "clean", "failed")
 ORDERS = ("priority", "newest", "oldest")
+SAMPLES = ("audit",)
 AGES = {
     "1h": timedelta(hours=1),
     "24h": timedelta(days=1),
@@ -61,6 +62,8 @@ class QueueFilter:
     assignee: int | None = None
     age: str = ""
     text: str = ""
+    #: Only the audit sample: unflagged turns that were drawn at random.
+    sample: bool = False
     order: str = "priority"
 
     @property
@@ -82,7 +85,7 @@ class QueuePage:
 ROW_COLUMNS = (
     "id", "external_id", "agent", "occurred_at", "kinds", "finding_count", "max_severity", "max_confidence",
     "outcome", "snippet", "snippet_start", "snippet_end", "tools_note", "priority",
-    "review_state", "verdict", "assignee_id", "analysis_state", "decided_by_id", "version",
+    "review_state", "verdict", "assignee_id", "analysis_state", "decided_by_id", "version", "audit_rate",
 )  # fmt: skip
 
 
@@ -99,7 +102,8 @@ def queue_page(*, tenant: Tenant, wanted: QueueFilter, cursor: str = "", size: i
 def _page(tenant: Tenant, wanted: QueueFilter, after: Key | None, size: int) -> QueuePage:
     search = _search_of(wanted)
     if not search.rest and not search.text:
-        turns = _walk(_sought(tenant, search).only(*ROW_COLUMNS), wanted.order, after, size + 1)
+        stretches = [rows.only(*ROW_COLUMNS) for rows in _sought(tenant, search)]
+        turns = _walk(stretches, wanted.order, after, size + 1)
         return QueuePage(turns[:size], cursor_of(turns[size - 1], wanted.order) if len(turns) > size else "")
     scan = _Scan(tenant, wanted, search, after)
     ids = list(islice(scan, size + 1))
@@ -122,7 +126,10 @@ def capped_count(*, tenant: Tenant, wanted: QueueFilter) -> tuple[int, bool]:
     """How many turns match, and whether there may be more: no further than either limit."""
     search = _search_of(wanted)
     if not search.rest and not search.text:
-        count = len(_sought(tenant, search).values_list("id", flat=True)[: COUNT_LIMIT + 1])
+        count = 0
+        for rows in _sought(tenant, search):
+            if count <= COUNT_LIMIT:
+                count += len(rows.values_list("id", flat=True)[: COUNT_LIMIT + 1 - count])
         return min(count, COUNT_LIMIT), count > COUNT_LIMIT
     scan = _Scan(tenant, wanted, search, None)
     count = sum(1 for _ in islice(scan, COUNT_LIMIT + 1))
@@ -132,7 +139,7 @@ def capped_count(*, tenant: Tenant, wanted: QueueFilter) -> tuple[int, bool]:
 # -- Looking at rows one by one
 
 _SCANNED = ("id", "priority", "occurred_at", "kinds", "agent", "outcome", "max_severity", "max_confidence",
-            "assignee_id", "analysis_state", "external_id", "conversation_id")  # fmt: skip
+            "assignee_id", "analysis_state", "audit_rate", "external_id", "conversation_id")  # fmt: skip
 _FIELD = {name: n for n, name in enumerate(_SCANNED)}
 
 
@@ -165,8 +172,8 @@ class _Scan:
         key_field = _FIELD[_column(order)]
         while self.looked_at < self.limit:
             step = min(step, self.limit - self.looked_at)
-            rows = _sought(self.tenant, self.search).values_list(*_SCANNED)
-            found = _walk(rows, order, place, step, forward=self.forward)
+            stretches = [rows.values_list(*_SCANNED) for rows in _sought(self.tenant, self.search)]
+            found = _walk(stretches, order, place, step, forward=self.forward)
             matching = [row for row in found if all(test(row) for test in self.search.rest)]
             if self.search.text:
                 texts = self._with_text([row[0] for row in matching])
@@ -191,9 +198,12 @@ class _Scan:
 
 
 class _Search(NamedTuple):
-    """A filter taken apart: what an index seeks, the tests for each row, and the text to look for."""
+    """A filter taken apart: what an index seeks, the tests for each row, and the text to look for.
 
-    seek: Q
+    ``seeks`` are stretches that follow each other in the order: mostly one.
+    """
+
+    seeks: list[Q]
     rest: list[Callable[[Row], bool]]
     text: str
 
@@ -204,32 +214,34 @@ class _Part(NamedTuple):
     test: Callable[[Row], bool]
 
 
-def _sought(tenant: Tenant, search: _Search) -> QuerySet[Turn]:
-    return Turn.objects.for_tenant(tenant).filter(search.seek)
+def _sought(tenant: Tenant, search: _Search) -> list[QuerySet[Turn]]:
+    return [Turn.objects.for_tenant(tenant).filter(seek) for seek in search.seeks]
 
 
 def _search_of(wanted: QueueFilter) -> _Search:
-    seek = _state_condition(wanted.state)
+    seeks = [_state_condition(wanted.state)]
     rest: list[Callable[[Row], bool]] = []
     by_priority = wanted.order == "priority"
     # The first filter with an index of its own in this order is sought; there is one seek, not two.
     sought = not (by_priority and wanted.state in REVIEWED_STATES)
     for part in _parts(wanted):
-        if not sought and part.name in ("assignee", "kind", "agent", "outcome", "severity"):
-            seek &= part.condition
+        if not sought and part.name in ("sample", "assignee", "kind", "agent", "outcome", "severity"):
+            seeks = [seek & part.condition for seek in seeks]
             if part.name in ("agent", "outcome", "severity"):
-                # As the partial index says, or it is not used.
-                seek &= Q(finding_count__gt=0)
+                # As the partial index says, or it is not used. What was not flagged has no severity and no
+                # confidence, and comes last: its priority is 0, which no finding's is.
+                flagged, unflagged = seeks[0] & Q(finding_count__gt=0), seeks[0] & Q(priority=0)
+                seeks = [flagged] if wanted.severity or wanted.min_confidence else [flagged, unflagged]
             sought = True
         elif (
             (part.name == "confidence" and by_priority and wanted.state != "failed")
             or (part.name == "age" and not by_priority)
             or (part.name == "agent" and wanted.state == "all" and not by_priority)
         ):
-            seek &= part.condition
+            seeks = [seek & part.condition for seek in seeks]
         else:
             rest.append(part.test)
-    return _Search(seek, rest, wanted.text)
+    return _Search(seeks, rest, wanted.text)
 
 
 def _parts(wanted: QueueFilter) -> list[_Part]:
@@ -245,6 +257,9 @@ def _parts(wanted: QueueFilter) -> list[_Part]:
         field = _FIELD[column]
         parts.append(_Part(name, Q(**{column: value}), lambda row: row[field] == value))
 
+    if wanted.sample:
+        rate = _FIELD["audit_rate"]
+        parts.append(_Part("sample", Q(audit_rate__isnull=False), lambda row: row[rate] is not None))
     if wanted.assignee is not None:
         equal("assignee", "assignee_id", wanted.assignee)
     if wanted.kind:
@@ -283,9 +298,26 @@ def _column(order: str) -> str:
 
 
 def _walk(
-    rows: QuerySet[Any, Any], order: str, after: Key | None, most: int, *, forward: bool = True
+    stretches: Sequence[QuerySet[Any, Any]],
+    order: str,
+    after: Key | None,
+    most: int,
+    *,
+    forward: bool = True,
 ) -> list[Any]:
-    """Up to ``most`` rows in order, from the beginning or from behind a place.
+    """Up to ``most`` rows in order, from the beginning or from behind a place. Later stretches are read only
+    when the ones before leave room."""
+    found: list[Any] = []
+    for rows in stretches if forward else reversed(stretches):
+        if len(found) < most:
+            found += _walk_one(rows, order, after, most - len(found), forward=forward)
+    return found
+
+
+def _walk_one(
+    rows: QuerySet[Any, Any], order: str, after: Key | None, most: int, *, forward: bool
+) -> list[Any]:
+    """The same within one stretch.
 
     Rows behind a place are two ranges of the index: the same sort value and a further id, then the further
     sort values. One condition for both would be an OR, for which SQLite reads from the start of the equal
@@ -386,6 +418,7 @@ def parse_filter(values: dict[str, str], *, me: int | None = None) -> QueueFilte
         assignee=assignee,
         age=one_of("age", AGES, ""),
         text=text,
+        sample=bool(one_of("sample", SAMPLES, "")),
         order=one_of("order", ORDERS, "priority"),
     )
     if wrong:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -21,7 +21,7 @@ from reviews.models.decisions import DecisionAction
 from reviews.models.tenants import Role
 from reviews.models.turns import AnalysisState, Label, ReviewState
 from reviews.services import audit
-from reviews.services.counting import LabelChange, add_counts, label_counts
+from reviews.services.counting import LabelChange, add_tally, label_counts, verdict_counts
 from reviews.services.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 
 MAX_NOTE_LENGTH = 10_000
@@ -213,8 +213,9 @@ def undo_decision(*, tenant: Tenant, actor: User, decision_id: int) -> Decided:
         before = decision.before or {}
         changes = _undo_labels(turn, decision, findings, before) if before.get("findings") else []
         values = _state_of(findings) if changes else _undo_values(turn, decision, before)
+        verdict = turn.verdict
         _advance(turn, turn.version, values)
-        add_counts(tenant_id=tenant.pk, counts=label_counts(changes))
+        _count(turn, changes, verdict_before=verdict)
         return _record(
             turn,
             actor,
@@ -246,7 +247,7 @@ def last_undoable(*, tenant: Tenant, actor: User) -> ReviewDecision | None:
 #: What of a turn a decision reads or the caller goes on with; the rest of the row is not fetched.
 _DECIDED_COLUMNS = (
     "tenant_id", "external_id", "analysis_state", "priority", "occurred_at", "review_state", "verdict",
-    "assignee_id", "decided_by_id", "decided_at", "version",
+    "assignee_id", "decided_by_id", "decided_at", "version", "profile_id", "audit_rate",
 )  # fmt: skip
 
 
@@ -293,12 +294,13 @@ def _label(
     values = _state_of(findings) if findings else {"verdict": label, "review_state": ReviewState.DECIDED}
     if values["review_state"] == ReviewState.DECIDED:
         values.update(decided_by_id=actor.pk, decided_at=now)
+    verdict = turn.verdict
     _advance(turn, seen_version, values)
     if changed:
         Finding.objects.across_tenants().filter(pk__in=[f.pk for f in changed]).update(
             label=label, labelled_by=actor, labelled_at=now
         )
-        add_counts(tenant_id=turn.tenant_id, counts=label_counts(changes))
+    _count(turn, changes, verdict_before=verdict)
     return _record(
         turn, actor, action, value=label, finding=target, before=before, spent_seconds=spent_seconds, at=now
     )
@@ -339,6 +341,19 @@ def _advance(turn: Turn, seen_version: int, values: dict[str, Any]) -> None:
     turn.version = seen_version + 1
     for name, value in values.items():
         setattr(turn, name, value)
+
+
+def _count(turn: Turn, changes: Sequence[LabelChange], *, verdict_before: str) -> None:
+    """Count changed labels, and the turn's verdict when it is another one now."""
+    tally = verdict_counts(
+        day=turn.occurred_at.astimezone(UTC).date(),
+        profile_id=turn.profile_id,
+        audit_rate=turn.audit_rate,
+        before=verdict_before,
+        after=turn.verdict,
+    )
+    tally.names.update(label_counts(changes))
+    add_tally(tenant_id=turn.tenant_id, tally=tally)
 
 
 def _conflict(turn: Turn) -> ConflictError:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reviews.core.fabrication import FabricationFinding
+from reviews.core.profiles import Profile
 from reviews.formats.native import content_hash
 from reviews.formats.record import TurnRecord
 from reviews.formats.symfonic_event import FabricationEvent
@@ -19,7 +21,7 @@ from reviews.models.bulk import on_postgresql, to_db_time
 from reviews.models.fields import encode_json
 from reviews.models.turns import KIND_BITS, ActionTaken, AnalysisState, ReviewState
 from reviews.services.counting import turn_names
-from reviews.services.judge import SEVERITY_RANK, Judgement
+from reviews.services.judge import SEVERITY_RANK, Gate, Judgement, Shadowed
 
 IDENTITY_COLUMNS = (
     "tenant_id",
@@ -36,6 +38,8 @@ JUDGED_COLUMNS = (
     "analysis_state",
     "analysed_at",
     "policy_version_id",
+    "gate_confidence",
+    "gate_sensitive",
     "outcome",
     "intent",
     "finding_count",
@@ -48,12 +52,14 @@ JUDGED_COLUMNS = (
     "snippet_start",
     "snippet_end",
     "tools_note",
+    "audit_rate",
     "priority",
     "review_state",
 )
 #: Columns of a turn nobody has touched yet, and their values.
 UNTOUCHED = {"attempts": 0, "claim": "", "group_key": "", "verdict": "", "version": 0}
-TURN_COLUMNS = ("id", *IDENTITY_COLUMNS, *JUDGED_COLUMNS, *UNTOUCHED)
+#: The profile's id comes last: it is known only to the process that stores the turn.
+TURN_COLUMNS = ("id", *IDENTITY_COLUMNS, *JUDGED_COLUMNS, *UNTOUCHED, "profile_id")
 CONTENT_COLUMNS = (
     "draft",
     "user_message",
@@ -85,6 +91,7 @@ FINDING_COLUMNS = (
     "key",
     "pattern_kind",
     "confidence",
+    "calibrated_confidence",
     "span_start",
     "span_end",
     "grounded_sources",
@@ -93,7 +100,10 @@ FINDING_COLUMNS = (
 
 
 class PreparedTurn(NamedTuple):
-    """A turn ready to insert; every tuple lacks only the ids that the database gives."""
+    """A turn ready to insert; every tuple lacks only the ids that the database gives.
+
+    ``counters`` is empty for a turn that waits for analysis.
+    """
 
     external_id: str
     content_hash: bytes
@@ -103,6 +113,9 @@ class PreparedTurn(NamedTuple):
     payload: tuple[Any, ...]
     findings: list[tuple[Any, ...]]
     counters: list[str]
+    profile: Profile | None
+    gate: Gate | None
+    shadowed: Shadowed | None
 
 
 def prepare(
@@ -136,8 +149,8 @@ def prepare(
         judged, findings, counters = _pending_values(), [], []
     else:
         judged = judged_values(judgement, analysed_at=received_at, policy_version_id=policy_version_id)
-        findings = [finding_row(tenant_id, n, f) for n, f in enumerate(judgement.findings)]
-        counters = turn_names(outcome=judgement.outcome.action_taken, kinds=kinds_of(judgement))
+        findings = finding_rows(tenant_id, judgement)
+        counters = counters_of(judgement)
     return PreparedTurn(
         external_id=record.external_id,
         content_hash=digest,
@@ -147,6 +160,9 @@ def prepare(
         payload=(tenant_id, *content_values(record), encode_json(runtime_event), "", ""),
         findings=findings,
         counters=counters,
+        profile=judgement.profile if judgement else None,
+        gate=judgement.gate if judgement else None,
+        shadowed=judgement.shadowed if judgement else None,
     )
 
 
@@ -181,15 +197,28 @@ def kinds_of(judgement: Judgement) -> int:
     return bits
 
 
+def counters_of(judgement: Judgement, *, is_new: bool = True) -> list[str]:
+    """The counters that a turn with this judgement adds one to; only new ones count for a shadow."""
+    return turn_names(
+        outcome=judgement.outcome.action_taken,
+        kinds=kinds_of(judgement),
+        audit_rate=judgement.audit_rate,
+        shadowed=judgement.shadowed if is_new else None,
+    )
+
+
 def judged_values(
     judgement: Judgement, *, analysed_at: datetime, policy_version_id: int | None
 ) -> tuple[Any, ...]:
     """Values of ``JUDGED_COLUMNS`` for an analysed turn."""
-    kinds = kinds_of(judgement)
+    kinds, gate = kinds_of(judgement), judgement.gate
+    for_review = kinds or judgement.audit_rate is not None
     return (
         AnalysisState.DONE.value,
         to_db_time(analysed_at),
         policy_version_id,
+        gate.confidence if gate else None,
+        _bool(gate is not None and gate.sensitive),
         judgement.outcome.action_taken,
         judgement.intent.label if judgement.intent else "",
         len(judgement.findings),
@@ -200,27 +229,41 @@ def judged_values(
         judgement.draft_offset,
         *judgement.snippet,
         judgement.tools_note,
+        judgement.audit_rate,
         judgement.priority,
-        ReviewState.OPEN.value if kinds else ReviewState.NONE.value,
+        ReviewState.OPEN.value if for_review else ReviewState.NONE.value,
     )
 
 
 @cache
 def _flags(kinds: int) -> tuple[bool | int, ...]:
-    """Values of the ``has_*`` columns. SQLite keeps 0 and 1; its driver is slow to turn bools into them."""
-    stored = bool if on_postgresql() else int
-    return tuple(stored(kinds & bit != 0) for bit in KIND_BITS.values())
+    """Values of the ``has_*`` columns."""
+    return tuple(_bool(kinds & bit != 0) for bit in KIND_BITS.values())
+
+
+@cache
+def _bool(value: bool) -> bool | int:
+    """SQLite keeps 0 and 1; its driver is slow to turn bools into them."""
+    return value if on_postgresql() else int(value)
 
 
 def _pending_values() -> tuple[Any, ...]:
     return (
-        AnalysisState.PENDING.value, None, None, ActionTaken.NONE.value, "", 0, 0, *_flags(0),
-        0, 0.0, 0, "", 0, 0, "", 0, ReviewState.NONE.value,
+        AnalysisState.PENDING.value, None, None, None, _bool(False), ActionTaken.NONE.value, "", 0, 0,
+        *_flags(0), 0, 0.0, 0, "", 0, 0, "", None, 0, ReviewState.NONE.value,
     )  # fmt: skip
 
 
-def finding_row(tenant_id: int, position: int, finding: Any) -> tuple[Any, ...]:
-    """Values of ``FINDING_COLUMNS`` after the turn's id, for a detector's finding."""
+def finding_rows(tenant_id: int, judgement: Judgement) -> list[tuple[Any, ...]]:
+    """Values of ``FINDING_COLUMNS`` after the turn's id, for each finding of a judgement."""
+    calibrated = judgement.outcome.calibrated or [None] * len(judgement.findings)
+    found = zip(judgement.findings, calibrated, strict=True)
+    return [_finding_row(tenant_id, n, finding, fitted) for n, (finding, fitted) in enumerate(found)]
+
+
+def _finding_row(
+    tenant_id: int, position: int, finding: FabricationFinding, calibrated: float | None
+) -> tuple[Any, ...]:
     return (
         tenant_id,
         position,
@@ -231,6 +274,7 @@ def finding_row(tenant_id: int, position: int, finding: Any) -> tuple[Any, ...]:
         finding.key,
         finding.pattern_kind or finding.kind,
         finding.confidence,
+        calibrated,
         finding.span[0],
         finding.span[1],
         encode_json(finding.grounded_sources),

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from reviews.models import Membership, Tenant, User
 from reviews.models.tenants import Role
-from reviews.services import audit, policies
+from reviews.services import audit, publishing
 from reviews.services.errors import ConflictError, InvalidError, NotFoundError
 
 NAME_LENGTH = 100
@@ -58,7 +58,7 @@ def create_tenant(*, name: str, slug: str, owner: User, at: datetime | None = No
             at=at,
         )
         add_member(tenant=tenant, author=owner, user=owner, role=Role.OWNER, at=at)
-        policies.publish_settings(tenant=tenant, author=owner, values={}, note="Defaults", at=at)
+        publishing.publish_settings(tenant=tenant, author=owner, values={}, note="Defaults", at=at)
     return tenant
 
 

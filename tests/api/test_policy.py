@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import pytest
 from django.test import Client
 
+from reviews.core.settings import TenantSettings, parse_settings
 from reviews.models import Tenant
-from reviews.services.policies import publish_settings
+from reviews.services.publishing import publish_settings
 
 from .conftest import CONFINING
 
@@ -15,15 +17,30 @@ def test_tells_the_published_version(api, tenant):
         tenant=tenant, author=None, values={"fabrication_check_mode": "refuse", "identifier_keys": ["po"]}
     )
     body = api.get(POLICY).json()
-    assert body == {
-        "version": 2,
-        "settings": {
-            "fabrication_check_mode": "refuse",
-            "fabrication_refuse_min_confidence": 0.8,
-            "identifier_keys": ["po"],
-            "tool_trigger_keywords": {},
-        },
+    assert body.keys() == {"version", "settings", "framework_config"}
+    assert body["version"] == 2
+    assert parse_settings(body["settings"]) == TenantSettings("refuse", identifier_keys=("po",))
+
+
+@pytest.mark.parity
+def test_a_symfonic_runtime_is_configured_with_what_it_tells(api, tenant):
+    from symfonic.agent.config import FrameworkConfig
+
+    values = {
+        "fabrication_check_mode": "refuse",
+        "fabrication_refuse_min_confidence": 0.72,
+        "metacognition_confidence_threshold": 0.4,
+        "metacognition_sensitive_tags": ["payment"],
+        "read_only_tools": ["get_order"],
+        "promotion_min_pattern_count": 4,
+        "phase_12_use_llm_extractor": True,
     }
+    publish_settings(tenant=tenant, author=None, values=values)
+    told = api.get(POLICY).json()["framework_config"]
+    config = FrameworkConfig(**told)
+    for name, value in values.items():
+        assert getattr(config, name) == value
+    assert config.skill_auto_approve is False
 
 
 def test_a_tenant_without_a_version_has_the_defaults(client_for, db):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviews.core.fabrication import FabricationKind
+from reviews.core.lexicon import CLAIM_VERB_HINTS
 from reviews.core.settings import MODES, SettingsError, TenantSettings, parse_settings
 
 
@@ -89,11 +92,16 @@ def test_words_are_trimmed_and_taken_once():
 
 
 @pytest.mark.parametrize(
-    "words", ["ship", None, 7, {"ship": 1}, [""], ["  "], [7], [None], ["x" * 101], ["w"] * 101]
+    ("words", "spot"),
+    [
+        *((words, "") for words in ("ship", None, 7, {"ship": 1}, ["w"] * 101)),
+        *(([word], "/0") for word in ("", "  ", 7, None, "x" * 101, "two\nlines", "\ud800")),
+        (["ship", ""], "/1"),
+    ],
 )
-def test_words_that_cannot_be_used_are_refused_by_their_tool(words):
+def test_words_that_cannot_be_used_are_refused_by_their_tool(words, spot):
     wrong = {"tool_trigger_keywords": {"deploy": words, "fine": ["ship"]}}
-    assert problems(wrong) == {"tool_trigger_keywords/deploy"}
+    assert problems(wrong) == {f"tool_trigger_keywords/deploy{spot}"}
 
 
 @pytest.mark.parametrize("tool", ["", "  "])
@@ -126,7 +134,10 @@ def test_everything_wrong_is_named_at_once_and_told_in_the_error():
 
 
 KEYS = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{1,31}", fullmatch=True)
-WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=100).filter(str.strip)
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=100).filter(
+    str.strip
+)
+UNITS = st.integers(0, 1000).map(lambda n: n / 1000)
 
 
 @given(
@@ -134,9 +145,27 @@ WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=100).filter(s
         {},
         optional={
             "fabrication_check_mode": st.sampled_from(MODES),
-            "fabrication_refuse_min_confidence": st.floats(0, 1),
+            "fabrication_refuse_min_confidence": UNITS,
+            "fabrication_refuse_min_confidence_by_kind": st.dictionaries(
+                st.sampled_from(get_args(FabricationKind)), UNITS
+            ),
+            "fabrication_confidence_source": st.sampled_from(["raw", "calibrated"]),
             "identifier_keys": st.lists(KEYS, max_size=8),
             "tool_trigger_keywords": st.dictionaries(WORDS, st.lists(WORDS, max_size=4), max_size=4),
+            "grounding_tool_fragments": st.dictionaries(
+                st.sampled_from(sorted(CLAIM_VERB_HINTS)), st.lists(WORDS, max_size=3), max_size=3
+            ),
+            "ignored_keys": st.lists(KEYS, max_size=4),
+            "ignored_value_patterns": st.lists(st.sampled_from(["RECL-[0-9]+", "[a-f]{6}"]), max_size=2),
+            "core_preferences": st.lists(
+                st.fixed_dictionaries(
+                    {"statement": WORDS},
+                    optional={"priority": st.integers(1, 10), "sensitive_tags": st.lists(WORDS, max_size=2)},
+                ),
+                max_size=3,
+            ),
+            "audit_sample_rate": UNITS,
+            "publish_needs_second_manager": st.booleans(),
         },
     )
 )
@@ -164,3 +193,86 @@ def test_any_json_is_either_taken_or_refused_with_names(values):
         assert settings.fabrication_check_mode in MODES
         assert 0 <= settings.fabrication_refuse_min_confidence <= 1
     assert named is None or (named and named <= set(values))
+
+
+@pytest.mark.parametrize(
+    ("values", "spot"),
+    [
+        ({"fabrication_refuse_min_confidence": 0.1234}, "fabrication_refuse_min_confidence"),
+        (
+            {"fabrication_refuse_min_confidence_by_kind": {"kv": 1.5}},
+            "fabrication_refuse_min_confidence_by_kind/kv",
+        ),
+        (
+            {"fabrication_refuse_min_confidence_by_kind": {"x": 0.5}},
+            "fabrication_refuse_min_confidence_by_kind/x",
+        ),
+        ({"fabrication_confidence_source": "best"}, "fabrication_confidence_source"),
+        ({"grounding_tool_fragments": {"danced": ["get"]}}, "grounding_tool_fragments/danced"),
+        ({"grounding_tool_fragments": {"checked": [""]}}, "grounding_tool_fragments/checked/0"),
+        ({"ignored_keys": ["ok", "a b"]}, "ignored_keys/1"),
+        ({"ignored_value_patterns": ["[a-z"]}, "ignored_value_patterns/0"),
+        ({"ignored_value_patterns": [r"(a)\1"]}, "ignored_value_patterns/0"),
+        ({"ignored_value_patterns": [7]}, "ignored_value_patterns/0"),
+        ({"metacognition_confidence_threshold": -0.1}, "metacognition_confidence_threshold"),
+        ({"metacognition_selective_gate": 1}, "metacognition_selective_gate"),
+        ({"core_preferences": [{"priority": 3}]}, "core_preferences/0/statement"),
+        ({"core_preferences": [{"statement": "Be kind.", "priority": 11}]}, "core_preferences/0/priority"),
+        ({"core_preferences": [{"statement": "Be kind.", "colour": 1}]}, "core_preferences/0/colour"),
+        ({"core_preferences": ["Be kind."]}, "core_preferences/0"),
+        ({"promotion_min_pattern_count": 0}, "promotion_min_pattern_count"),
+        ({"promotion_recency_days": 1.5}, "promotion_recency_days"),
+        ({"phase_12_llm_max_episodes_per_run": 101}, "phase_12_llm_max_episodes_per_run"),
+        ({"skill_auto_approve": True}, "skill_auto_approve"),
+        ({"audit_sample_rate": 2}, "audit_sample_rate"),
+        ({"publish_needs_second_manager": "yes"}, "publish_needs_second_manager"),
+    ],
+)
+def test_each_setting_says_what_is_wrong_with_it_and_where(values, spot):
+    assert problems(values) == {spot}
+
+
+def test_the_defaults_are_those_of_the_behaviour_document():
+    """Its last section, word for word, and no setting of it is missing."""
+    defaults = TenantSettings()
+    assert defaults.metacognition_confidence_threshold == 0.6
+    assert defaults.metacognition_sensitive_tags == ()
+    assert defaults.metacognition_selective_gate is False
+    assert defaults.metacognition_trivial_ack_patterns == ()
+    assert defaults.read_only_tools == ()
+    assert defaults.core_preferences == ()
+    assert defaults.promotion_min_pattern_count == 3
+    assert defaults.promotion_recency_days == 30
+    assert defaults.promotion_max_drafts_per_run == 5
+    assert defaults.phase_12_use_llm_extractor is False
+    assert defaults.phase_12_llm_max_episodes_per_run == 100
+    assert defaults.phase_12_llm_max_drafts_per_run == 5
+    assert defaults.phase_12_promote_assistant_content is False
+    assert defaults.phase_12_action_type_from_tool_calls is True
+    assert defaults.skill_auto_approve is False
+    assert defaults.audit_sample_rate == 0.02
+
+
+def test_a_preference_has_the_middle_priority_unless_it_says_another():
+    settings = parse_settings({"core_preferences": [{"statement": " Never promise a refund. "}]})
+    preference = settings.core_preferences[0]
+    assert (preference.statement, preference.priority, preference.sensitive_tags) == (
+        "Never promise a refund.",
+        5,
+        (),
+    )
+
+
+def test_the_learned_rules_reach_the_detector_in_its_own_terms():
+    settings = parse_settings(
+        {
+            "grounding_tool_fragments": {"checked": ["GET"]},
+            "ignored_keys": ["Service"],
+            "ignored_value_patterns": ["RECL-[0-9]{5}"],
+        }
+    )
+    rules = settings.grounding_rules()
+    assert rules.tool_fragments == {"checked": ("get",)}
+    assert rules.ignored_keys == {"service"}
+    assert rules.ignored_values[0].matches("RECL-20391")
+    assert TenantSettings().grounding_rules().is_empty

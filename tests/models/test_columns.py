@@ -84,9 +84,13 @@ def test_each_kind_has_a_bit_of_its_own_and_a_column():
 
 def test_counts_add_up_and_may_be_taken_back(tenant, other_tenant):
     day, next_day = datetime(2026, 3, 1, tzinfo=UTC).date(), datetime(2026, 3, 2, tzinfo=UTC).date()
-    upsert_counts(DailyCount, [(tenant.pk, day, "turns", 2), (tenant.pk, day, "flagged", 1)])
-    upsert_counts(DailyCount, [(tenant.pk, day, "turns", 3), (tenant.pk, next_day, "turns", 7)])
-    upsert_counts(DailyCount, [(tenant.pk, day, "flagged", -1), (other_tenant.pk, day, "turns", 11)])
+    upsert_counts(DailyCount, ("day", "name"), [(tenant.pk, day, "turns", 2), (tenant.pk, day, "flagged", 1)])
+    upsert_counts(
+        DailyCount, ("day", "name"), [(tenant.pk, day, "turns", 3), (tenant.pk, next_day, "turns", 7)]
+    )
+    upsert_counts(
+        DailyCount, ("day", "name"), [(tenant.pk, day, "flagged", -1), (other_tenant.pk, day, "turns", 11)]
+    )
     found = {(c.day, c.name): c.count for c in DailyCount.objects.for_tenant(tenant)}
     assert found == {(day, "turns"): 5, (day, "flagged"): 0, (next_day, "turns"): 7}
 

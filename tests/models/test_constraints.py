@@ -13,11 +13,19 @@ from reviews.models import (
     ApiKey,
     AuditEvent,
     AuditHead,
+    Calibration,
+    ConfidenceProfile,
     DailyCount,
     Finding,
+    GateCount,
+    GroundingSuggestion,
+    Job,
     Membership,
     PolicyVersion,
+    ProfileCount,
+    RejudgedTurn,
     ReviewDecision,
+    ShadowOutcome,
     Tenant,
     Turn,
     TurnPayload,
@@ -50,7 +58,12 @@ CHECKS = [
     ("decision_undo_names_target", ReviewDecision, {"action": "undo"}, {"action": "note"}),
     ("decision_action_known", ReviewDecision, {"action": "note"}, {"action": "x"}),
     ("policy_state_known", PolicyVersion, {"number": 1}, {"state": "x"}),
+    ("policy_published_when", PolicyVersion, {"state": "published"}, {"published_at": None}),
     ("membership_role_known", Membership, {}, {"role": "x"}),
+    ("job_kind_known", Job, {}, {"kind": "x"}),
+    ("job_state_known", Job, {}, {"state": "x"}),
+    ("suggestion_state", GroundingSuggestion, {}, {"state": "x"}),
+    ("suggestion_rule", GroundingSuggestion, {}, {"rule": "x"}),
 ]
 
 #: constraint, table, row to copy, what differs in the refused copy, what else differs in the accepted one
@@ -60,6 +73,14 @@ UNIQUES = [
     ("decision_one_per_version", ReviewDecision, {"action": "note"}, {}, {"version": 99}),
     ("policy_number_once", PolicyVersion, {"number": 1}, {}, {"number": 99}),
     ("policy_one_published", PolicyVersion, {"number": 2}, {"number": 99}, {"state": "superseded"}),
+    ("policy_one_shadow", PolicyVersion, {"state": "shadow"}, {"number": 99}, {"state": "superseded"}),
+    ("calibration_number_once", Calibration, {}, {}, {"number": 99}),
+    ("suggestion_once", GroundingSuggestion, {}, {}, {"value": "another"}),
+    ("shadow_outcome_once", ShadowOutcome, {}, {}, {"turn": "first turn"}),
+    ("rejudged_once", RejudgedTurn, {}, {}, {"turn": "last turn"}),
+    ("profile_once", ConfidenceProfile, {}, {}, {"digest": b"0" * 16}),
+    ("profilecount_once", ProfileCount, {}, {}, {"verdict": "unsure"}),
+    ("gatecount_once", GateCount, {}, {}, {"confidence": 1000}),
     ("membership_once", Membership, {}, {}, {"tenant": "other"}),
     ("agentname_once", AgentName, {}, {}, {"name": "another"}),
     ("audithead_once", AuditHead, {}, {}, {"tenant": "other"}),
@@ -89,6 +110,7 @@ def test_a_row_that_breaks_a_check_is_refused(tenant, name, model, where, values
 def test_a_second_row_for_what_is_there_once_is_refused(tenant, name, model, where, same, apart):
     other = Tenant.objects.create(slug="other", name="Other")
     fill_every_table(tenant)
+    turns = Turn.objects.for_tenant(tenant)
     row = copy.copy(model.objects.for_tenant(tenant).filter(**where).first())
     row.pk = None
     for field, value in same.items():
@@ -97,7 +119,11 @@ def test_a_second_row_for_what_is_there_once_is_refused(tenant, name, model, whe
         model.objects.across_tenants().bulk_create([row])
     row.pk = None
     for field, value in apart.items():
-        setattr(row, field, other if value == "other" else value)
+        setattr(
+            row,
+            field,
+            {"other": other, "first turn": turns.first(), "last turn": turns.last()}.get(value, value),
+        )
     model.objects.across_tenants().bulk_create([row])
 
 
@@ -148,7 +174,7 @@ def test_the_bulk_writer_is_held_to_the_constraints_too(tenant, name, wrong):
     good = dict(
         zip(
             FINDING_COLUMNS,
-            (turn_id, tenant.pk, 50, "x", "kv", 2, "why", None, "kv", 0.5, 0, 1, None, ""),
+            (turn_id, tenant.pk, 50, "x", "kv", 2, "why", None, "kv", 0.5, None, 0, 1, None, ""),
             strict=True,
         )
     )

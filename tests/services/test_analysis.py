@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from reviews.core.fabrication import detect_fabrication
 from reviews.core.intent import IntentClassifier
-from reviews.core.settings import TenantSettings
 from reviews.formats.record import IntentRecord
 from reviews.models import DailyCount, Finding, Turn, TurnPayload
 from reviews.models.turns import KIND_BITS, AnalysisState, ReviewState
@@ -21,7 +20,8 @@ from reviews.services.analysis import analyse_pending, has_pending, release_expi
 from reviews.services.events import accept_event
 from reviews.services.intake import accept_turns
 from reviews.services.judge import judge
-from reviews.services.policies import publish_settings
+from reviews.services.policies import DEFAULTS
+from reviews.services.publishing import publish_settings
 from reviews.services.review import decide_turn, undo_decision
 from tests.factories import CLAIM, call, make_event, make_member, make_record, make_tenant, make_turn
 
@@ -61,10 +61,10 @@ def put(tenant, *records):
 def fail_for(monkeypatch, *external_ids, message="cannot be read"):
     """Fault injection: judging these turns raises."""
 
-    def faulty(record, settings):
+    def faulty(record, policy):
         if record.external_id in external_ids:
             raise ValueError(message)
-        return judge(record, settings)
+        return judge(record, policy)
 
     monkeypatch.setattr(analysis, "judge", faulty)
 
@@ -142,9 +142,9 @@ def test_the_findings_are_those_of_the_detector_on_the_same_text(tenant, name):
 
 
 def test_the_drafts_tried_here_have_every_kind_of_finding_and_none():
-    kinds = {f.kind for record in DRAFTS.values() for f in judge(record, TenantSettings()).findings}
+    kinds = {f.kind for record in DRAFTS.values() for f in judge(record, DEFAULTS).findings}
     assert kinds == set(KIND_BITS)
-    assert not judge(DRAFTS["grounded"], TenantSettings()).findings
+    assert not judge(DRAFTS["grounded"], DEFAULTS).findings
 
 
 def test_spans_and_offset_lead_back_to_the_text_as_it_was_sent(tenant):
@@ -296,7 +296,7 @@ def test_the_queries_of_a_batch_do_not_grow_with_it(tenant):
         return len(captured)
 
     queries(1)  # reads the policy's settings, which are then known
-    assert queries(2) == queries(60) <= 12
+    assert queries(2) == queries(60) <= 15
 
 
 # -- A turn that cannot be analysed
@@ -431,10 +431,10 @@ def test_a_turn_that_kills_every_worker_is_failed_and_takes_no_other_with_it(ten
     settings.ANALYSIS_LEASE_SECONDS = -1
     put(tenant, *(make_record(external_id=f"run-{n}") for n in range(4)))
 
-    def deadly(record, settings):
+    def deadly(record, policy):
         if record.external_id == "run-1":
             raise WorkerKilledError
-        return judge(record, settings)
+        return judge(record, policy)
 
     monkeypatch.setattr(analysis, "judge", deadly)
     deaths = 0
@@ -470,7 +470,7 @@ def test_a_slow_worker_whose_claim_was_taken_stores_nothing(tenant, monkeypatch,
     progress = analyse_pending()
     assert (progress.analysed, nested[0].analysed) == (0, 1)
     turn = turns_of(tenant).get()
-    expected = judge(make_record(), TenantSettings())
+    expected = judge(make_record(), DEFAULTS)
     assert (turn.finding_count, turn.attempts) == (len(expected.findings), 2)
     assert turn.findings.count() == len(expected.findings) > 0
     assert counts_of(tenant)["turns"] == 1
@@ -534,7 +534,7 @@ def test_what_a_runtime_did_is_the_outcome_when_its_event_came_before_the_analys
     analyse_pending()
     turn = turns_of(tenant).get()
     assert turn.outcome == "refuse_replaced"
-    assert turn.finding_count == len(judge(make_record(), TenantSettings()).findings)
+    assert turn.finding_count == len(judge(make_record(), DEFAULTS).findings)
     counts = counts_of(tenant)
     assert counts["outcome:refuse_replaced"] == 1
     assert "outcome:observed" not in counts
@@ -549,7 +549,7 @@ def test_workers_at_once_analyse_every_turn_exactly_once(in_threads, tenant, oth
         put(mine, *(make_record() for _ in range(75)))
     progress = in_threads(*[analyse_pending] * 4)
     assert sum(p.analysed for p in progress) == 150
-    per_turn = len(judge(make_record(), TenantSettings()).findings)
+    per_turn = len(judge(make_record(), DEFAULTS).findings)
     for mine in (tenant, other_tenant):
         assert {(t.analysis_state, t.attempts) for t in turns_of(mine)} == {(AnalysisState.DONE, 1)}
         assert Finding.objects.for_tenant(mine).count() == 75 * per_turn

@@ -6,11 +6,25 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from reviews.core.estimates import Estimate
 from reviews.demo import build_demo
-from reviews.models import DailyCount, Finding, Membership, PolicyVersion, ReviewDecision, Tenant, Turn, User
+from reviews.models import (
+    Calibration,
+    DailyCount,
+    Finding,
+    Membership,
+    PolicyVersion,
+    ReviewDecision,
+    Tenant,
+    Turn,
+    User,
+)
 from reviews.models.turns import AnalysisState, ReviewState
 from reviews.services.audit import verify_chain
 from reviews.services.demo_loading import load_demo
+from reviews.services.policies import current_policy, policy_of, policy_version
+from reviews.services.simulation import last_days, simulate_policies
+from tests.services.recount import assert_counts_hold
 
 NOW = datetime(2026, 11, 30, 15, tzinfo=UTC)
 
@@ -52,7 +66,8 @@ def test_some_flagged_turns_are_decided_and_some_wait(demo):
 
 
 def test_two_policies_follow_each_other_and_each_judged_some_turns(demo):
-    first, second = PolicyVersion.objects.for_tenant(demo).order_by("number")
+    first, second, draft = PolicyVersion.objects.for_tenant(demo).order_by("number")
+    assert (draft.state, draft.based_on, draft.author.username) == ("draft", second, "leo")
     assert (first.settings["identifier_keys"], second.state) == ([], "published")
     assert second.settings["identifier_keys"]
     assert first.published_at < second.published_at < NOW
@@ -68,6 +83,22 @@ def test_daily_counts_are_those_of_the_turns_and_labels(demo):
     assert sum(c.count for c in counts.filter(name="flagged")) == turns.filter(finding_count__gt=0).count()
     assert sum(c.count for c in counts.filter(name__startswith="label:")) == labels.count() > 0
     assert len({c.day for c in counts.filter(name="turns")}) > 7
+
+
+def test_what_the_thresholds_screen_shows_has_something_to_show(demo):
+    """Labels enough for a calibration, and audited turns enough for a recall."""
+    assert Calibration.objects.for_tenant(demo).get().labels > 50
+    draft = policy_of(policy_version(tenant=demo, number=3))
+    found = simulate_policies(
+        tenant=demo,
+        current=current_policy(tenant=demo),
+        candidate=draft,
+        window=last_days(30, now=NOW),
+    )
+    assert isinstance(found.then.precision, Estimate)
+    assert isinstance(found.then.recall, Estimate)
+    assert found.flipped_turns()
+    assert_counts_hold(demo)
 
 
 def test_the_audit_log_is_whole(demo):

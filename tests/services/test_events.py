@@ -235,5 +235,5 @@ class TestMany:
     def test_queries_do_not_grow_with_new_events(self, tenant, django_assert_max_num_queries):
         for number in (1, 100):
             events = [_event(run_id=f"{number}-{n}") for n in range(number)]
-            with django_assert_max_num_queries(8):
+            with django_assert_max_num_queries(10):
                 accept_events(tenant=tenant, events=events)

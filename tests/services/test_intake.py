@@ -20,7 +20,7 @@ from reviews.models.turns import AnalysisState, ReviewState, Source
 from reviews.services.analysis import analyse_pending, stored_record
 from reviews.services.events import accept_event
 from reviews.services.intake import Status, accept_turns, check_turn, store_prepared
-from reviews.services.policies import publish_settings
+from reviews.services.publishing import publish_settings
 from reviews.services.review import label_finding
 from reviews.services.rows import prepare
 from tests.factories import CLAIM, call, make_event, make_member, make_record, make_tenant, make_turn
@@ -227,7 +227,7 @@ def test_a_batch_that_cannot_be_stored_leaves_nothing_behind(tenant):
         for record in records
     ]
     # Written last, after the turns and the payloads: a confidence that the database refuses.
-    wrong = (tenant.pk, 0, "x", "kv", 2, "why", None, "kv", 2.0, 0, 1, None, "")
+    wrong = (tenant.pk, 0, "x", "kv", 2, "why", None, "kv", 2.0, None, 0, 1, None, "")
     prepared[3] = prepared[3]._replace(findings=[wrong], counters=["turns"])
     with pytest.raises(IntegrityError):
         store_prepared(tenant=tenant, prepared=prepared)

@@ -12,18 +12,24 @@ from reviews.models import Turn
 from reviews.services.judge import (
     SNIPPET_LENGTH,
     TOOLS_NOTE_LENGTH,
+    Policy,
     judge,
     priority_of,
     tools_note,
     with_runtime,
 )
+from reviews.services.policies import DEFAULTS
 from tests.factories import CLAIM, call, make_record
 
-OBSERVE = TenantSettings()
+OBSERVE = DEFAULTS
 
 
-def kinds(record, settings=OBSERVE):
-    return [finding.kind for finding in judge(record, settings).findings]
+def policy_with(mode="observe", **settings):
+    return Policy(None, 0, TenantSettings(mode, **settings))
+
+
+def kinds(record, policy=OBSERVE):
+    return [finding.kind for finding in judge(record, policy).findings]
 
 
 def test_a_tool_that_ran_grounds_what_the_draft_claims():
@@ -68,14 +74,14 @@ def test_the_trigger_words_of_a_tenant_count_towards_an_action():
     record = make_record("Sure.", user_message="deploy the shop window")
     assert kinds(record) == ["intent_action_no_tool"]
     assert kinds(make_record("Sure.", user_message="the shop window and run it")) == []
-    settings = TenantSettings(tool_trigger_keywords={"dresser": ("shop window",)})
-    assert kinds(make_record("Sure.", user_message="the shop window and run it"), settings) == [
+    policy = policy_with(tool_trigger_keywords={"dresser": ("shop window",)})
+    assert kinds(make_record("Sure.", user_message="the shop window and run it"), policy) == [
         "intent_action_no_tool"
     ]
 
 
 def test_mode_off_runs_nothing():
-    judged = judge(make_record(CLAIM, user_message="please run deploy"), TenantSettings("off"))
+    judged = judge(make_record(CLAIM, user_message="please run deploy"), policy_with("off"))
     assert (judged.intent, judged.findings, judged.outcome.action_taken) == (None, (), "none")
     assert (judged.priority, judged.max_severity) == (0, 0)
 
@@ -162,5 +168,5 @@ def test_what_a_runtime_did_to_the_draft_is_a_fact(done):
 
 @pytest.mark.parametrize("event", [None, {}, {"action_taken": "observed"}, {"action_taken": "none"}])
 def test_a_runtime_that_did_nothing_leaves_our_outcome(event):
-    judged = judge(make_record(CLAIM), TenantSettings("refuse"))
+    judged = judge(make_record(CLAIM), policy_with("refuse"))
     assert with_runtime(judged, event).outcome.action_taken == "refuse_replaced"

@@ -9,8 +9,10 @@ import pytest
 
 from reviews.core.settings import TenantSettings
 from reviews.models import AuditEvent, PolicyVersion, Tenant
-from reviews.services.errors import ConflictError, InvalidError
-from reviews.services.policies import current_policy, publish_settings
+from reviews.services.errors import InvalidError
+from reviews.services.judge import Policy
+from reviews.services.policies import current_policy
+from reviews.services.publishing import publish_settings
 from tests.factories import make_member, make_tenant
 
 
@@ -30,7 +32,7 @@ def versions(tenant):
 
 
 def test_defaults_are_in_force_until_something_is_published(new):
-    assert current_policy(tenant=new) == (None, 0, TenantSettings())
+    assert current_policy(tenant=new) == Policy(None, 0, TenantSettings())
     settings = current_policy(tenant=new.pk).settings
     assert (settings.fabrication_check_mode, settings.fabrication_refuse_min_confidence) == ("observe", 0.8)
     assert (settings.identifier_keys, dict(settings.tool_trigger_keywords)) == ((), {})
@@ -47,7 +49,10 @@ def test_published_settings_are_in_force(new):
     policy = current_policy(tenant=new)
     assert (policy.id, policy.number) == (version.pk, 1)
     assert policy.settings == TenantSettings(
-        "refuse", 0.95, ("parcel", "case_no"), {"deploy": ("ship", "roll out")}
+        "refuse",
+        0.95,
+        identifier_keys=("parcel", "case_no"),
+        tool_trigger_keywords={"deploy": ("ship", "roll out")},
     )
     assert current_policy(tenant=new.pk) == policy
 
@@ -84,18 +89,6 @@ def test_settings_not_named_take_their_defaults_and_not_the_version_before(new):
     assert current_policy(tenant=new).settings == TenantSettings("revise")
 
 
-def test_publishing_on_a_version_that_is_no_longer_in_force_is_a_conflict(new):
-    publish(new)
-    publish(new, based_on=1)
-    with pytest.raises(ConflictError) as caught:
-        publish(new, {"fabrication_check_mode": "off"}, based_on=1)
-    assert caught.value.details == {"current": 2}
-    assert "Version 2" in caught.value.message
-    assert versions(new) == [(1, "superseded"), (2, "published")]
-    assert current_policy(tenant=new).settings == TenantSettings()
-    assert publish(new, based_on=2).number == 3
-
-
 def test_wrong_settings_are_all_named_and_nothing_is_published(new):
     publish(new)
     wrong = {
@@ -112,7 +105,7 @@ def test_wrong_settings_are_all_named_and_nothing_is_published(new):
         "fabrication_refuse_min_confidence",
         "identifier_keys/1",
         "identifier_keys/2",
-        "tool_trigger_keywords/deploy",
+        "tool_trigger_keywords/deploy/1",
         "colour",
     }
     assert versions(new) == [(1, "published")]
@@ -150,10 +143,3 @@ def test_managers_publishing_at_once_publish_one_after_the_other(in_threads, new
     results = in_threads(*[partial(publish, new)] * 5)
     assert sorted(version.number for version in results) == [1, 2, 3, 4, 5]
     assert [state for _, state in versions(new)] == ["superseded"] * 4 + ["published"]
-
-
-def test_of_managers_who_edit_the_same_version_at_once_one_wins(in_threads, new):
-    publish(new)
-    results = in_threads(*[partial(publish, new, based_on=1)] * 4)
-    assert sorted(type(r).__name__ for r in results) == ["ConflictError"] * 3 + ["PolicyVersion"]
-    assert versions(new) == [(1, "superseded"), (2, "published")]

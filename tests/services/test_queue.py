@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from reviews.models import Turn
 from reviews.models.tenants import Role
-from reviews.models.turns import KIND_BITS, AnalysisState
+from reviews.models.turns import KIND_BITS, AnalysisState, ReviewState
 from reviews.services import queue
 from reviews.services.analysis import analyse_pending
 from reviews.services.errors import InvalidError
@@ -107,6 +107,13 @@ def crowd(tenant, other_tenant):
             decide_turn(tenant=tenant, actor=reviewers[0], turn_id=turn.pk, label=label, seen_version=version)
         elif rng.random() < 0.1:
             turns.filter(pk=turn.pk).update(analysis_state=AnalysisState.FAILED)
+        elif not turn.finding_count and rng.random() < 0.5:
+            turns.filter(pk=turn.pk).update(audit_rate=0.5, review_state=ReviewState.OPEN)
+            if rng.random() < 0.4:
+                label = rng.choice(["fabricated", "false_alarm", "unsure"])
+                decide_turn(
+                    tenant=tenant, actor=reviewers[0], turn_id=turn.pk, label=label, seen_version=version
+                )
     for n in range(20):
         make_turn(other_tenant, DRAFTS[n % len(DRAFTS)].format(n=n), external_id=f"turn-{n:03}")
     tenant.reviewers = reviewers
@@ -140,6 +147,7 @@ def oracle(tenant, wanted, rows=None):
                 not wanted.agent or wanted.agent == turn.agent,
                 not wanted.outcome or wanted.outcome == turn.outcome,
                 wanted.assignee is None or wanted.assignee == turn.assignee_id,
+                not wanted.sample or turn.audit_rate is not None,
                 not wanted.age or turn.occurred_at >= now - timedelta(days=AGES[wanted.age]),
                 not text
                 or text in turn.payload.draft.lower()
@@ -186,12 +194,14 @@ def filters(tenant):
         "assignee": tenant.reviewers[0].pk,
         "age": "7d",
         "text": "invoice",
+        "sample": True,
     }
     chosen = [{}, *({name: single[name]} for name in single)]
     chosen += [{a: single[a], b: single[b]} for a, b in combinations(single, 2)]
     chosen += [single, {"kind": "uuid"}, {"kind": "kv", "severity": 2}, {"severity": 1}]
     chosen += [{"outcome": "refuse_replaced"}, {"age": "1h"}, {"age": "24h"}, {"age": "30d"}]
     chosen += [{"text": "turn-012"}, {"text": "talk-1"}, {"text": "100%"}, {"agent": "nobody"}]
+    chosen += [{"sample": True, "agent": "bot-a", "age": "7d"}]
     chosen += [{"min_confidence": 0.8, "kind": "verb_claim", "agent": "bot-a"}, {"min_confidence": 1.0}]
     return chosen
 
@@ -347,7 +357,14 @@ def test_a_page_ended_by_the_limit_says_so_and_its_cursor_leads_on_until_all_is_
 
 def test_a_filter_with_an_index_needs_no_limit(crowd, monkeypatch):
     monkeypatch.setattr(queue, "SCAN_LIMIT", 1)
-    for chosen in ({}, {"agent": "bot-a"}, {"kind": "uuid"}, {"severity": 3}, {"outcome": "observed"}):
+    for chosen in (
+        {},
+        {"agent": "bot-a"},
+        {"kind": "uuid"},
+        {"severity": 3},
+        {"outcome": "observed"},
+        {"sample": True},
+    ):
         wanted = QueueFilter(**chosen)
         found = pages(crowd, wanted, size=5)
         assert ids_of(found) == oracle(crowd, wanted)
@@ -391,6 +408,8 @@ def test_queries_do_not_grow_with_the_rows(tenant, django_assert_max_num_queries
         assert shown
         with django_assert_max_num_queries(1):
             queue_page(tenant=tenant, wanted=QueueFilter(kind="uuid"))
+        with django_assert_max_num_queries(1):
+            queue_page(tenant=tenant, wanted=QueueFilter(sample=True))
         with django_assert_max_num_queries(2):
             assert queue_page(tenant=tenant, wanted=combined).turns
         with django_assert_max_num_queries(3):
@@ -428,6 +447,10 @@ SEEKS = [
     ({"min_confidence": 0.8}, "turn_queue"),
     ({"min_confidence": 0.8, "agent": "bot-a"}, "turn_q_agent"),
     ({"order": "newest", "age": "24h"}, "turn_queue_time"),
+    ({"sample": True}, "turn_q_audit"),
+    ({"sample": True, "state": "decided"}, "turn_q_audit"),
+    ({"sample": True, "agent": "bot-a"}, "turn_q_audit"),
+    ({"sample": True, "order": "newest"}, "turn_queue_time"),
     ({"state": "decided", "agent": "bot-a"}, "turn_q_agent"),
     *(({"kind": kind}, f"turn_q_{kind}"[:30]) for kind in KINDS),
 ]
@@ -455,6 +478,36 @@ def test_every_filter_and_order_is_found_through_its_index(tenant, chosen, index
         steps = [row[3] for row in plan.fetchall()]
     assert len(steps) == 1, steps
     assert steps[0].startswith("SEARCH reviews_turn USING INDEX " + index + " "), steps
+
+
+@pytest.mark.django_db
+@pytest.mark.postgresql  # reads its query plans
+@pytest.mark.parametrize("later_page", [False, True])
+@pytest.mark.parametrize("state", ["open", "decided"])
+def test_the_audit_sample_is_found_through_its_index_on_postgresql_too(tenant, state, later_page):
+    """With enough turns for the planner to care: a thousand, of which twenty are in the sample."""
+    accepted = accept_turns(tenant=tenant, records=[make_record("Hello.") for _ in range(1000)])
+    analyse_pending()
+    turns = Turn.objects.for_tenant(tenant)
+    turns.update(review_state=state)
+    turns.filter(pk__in=[row.turn_id for row in accepted[::50]]).update(audit_rate=0.02)
+    cursor = encode_cursor("priority", 0, accepted[-1].turn_id) if later_page else ""
+    statements = []
+
+    def note(execute, sql, params, many, context):
+        statements.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.cursor() as plan:
+        plan.execute("ANALYZE reviews_turn")
+        with connection.execute_wrapper(note):
+            page = queue_page(tenant=tenant, wanted=QueueFilter(state=state, sample=True), cursor=cursor)
+        assert len(page.turns) == 20
+        sql, params = statements[0]
+        plan.execute(f"EXPLAIN {sql}", params)
+        steps = "\n".join(row[0] for row in plan.fetchall())
+    assert "turn_q_audit" in steps
+    assert "Seq Scan" not in steps
 
 
 # -- Cursors
@@ -528,13 +581,12 @@ def test_the_ends_of_time_are_places_too(tenant, when):
 
 def test_without_parameters_the_open_queue_by_priority_is_meant():
     assert parse_filter({}) == QueueFilter(state="open", order="priority")
-    empty = dict.fromkeys(
-        ["state", "kind", "severity", "confidence", "agent", "outcome", "assignee", "age", "text", "order"],
-        "",
-    )
+    names = "state kind severity confidence agent outcome assignee age text sample order"
+    empty = dict.fromkeys(names.split(), "")
     assert parse_filter(empty) == QueueFilter()
     assert QueueFilter(order="newest").is_plain
     assert not QueueFilter(text="x").is_plain
+    assert not QueueFilter(sample=True).is_plain
 
 
 def test_every_parameter_is_read():
@@ -548,6 +600,7 @@ def test_every_parameter_is_read():
         "assignee": "7",
         "age": "24h",
         "text": "  invoice ",
+        "sample": "audit",
         "order": "oldest",
         "page": "of no meaning here",
     }
@@ -561,6 +614,7 @@ def test_every_parameter_is_read():
         assignee=7,
         age="24h",
         text="invoice",
+        sample=True,
         order="oldest",
     )
     assert parse_filter({"assignee": "me"}, me=12).assignee == 12
@@ -587,6 +641,8 @@ def test_every_parameter_is_read():
         ("age", "5m"),
         ("text", "x" * 201),
         ("text", "a\0b"),
+        ("sample", "yes"),
+        ("sample", "AUDIT"),
         ("order", "random"),
     ],
 )

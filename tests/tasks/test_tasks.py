@@ -1,15 +1,17 @@
-"""Tasks on a real worker process: a lost hint costs nothing, and neither does an unreachable broker."""
+"""Tasks on a real worker process: a lost hint or a killed worker costs nothing, nor does a dead broker."""
 
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,10 +20,15 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from reviews import tasks
+from reviews.models import ConfidenceProfile, Job, ProfileCount, Turn
+from reviews.models.jobs import JobKind, JobState
 from reviews.models.turns import AnalysisState
-from tests.factories import make_turn
+from reviews.services import jobs
+from reviews.services.review import decide_turn
+from tests.factories import make_member, make_turn
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Far more than anything here takes on a slow machine; a test that needs it has failed.
@@ -92,6 +99,11 @@ class Installation:
                 stderr=log,
             )
 
+    def kill_worker(self) -> None:
+        assert self.worker is not None
+        self.worker.send_signal(signal.SIGKILL)
+        self.worker.wait(PATIENCE)
+
     def stop_worker(self) -> None:
         if self.worker is not None:
             self.worker.terminate()
@@ -113,18 +125,23 @@ class Installation:
 
     def wait_for_states(self, **expected: int) -> None:
         """Until the turns stand in these states; the worker's end is noticed at once."""
+        self.wait_until(
+            "SELECT analysis_state, count(*) FROM reviews_turn GROUP BY analysis_state",
+            lambda rows: dict(rows) == expected,
+        )
+
+    def wait_until(self, sql: str, is_so: Callable[[list[tuple[Any, ...]]], bool]) -> list[tuple[Any, ...]]:
+        """Until a query's rows are as wanted; the worker's end is noticed at once. Returns the rows."""
         deadline = time.monotonic() + PATIENCE
         while True:
-            found = dict(
-                self.query("SELECT analysis_state, count(*) FROM reviews_turn GROUP BY analysis_state")
-            )
-            if found == expected:
-                return
+            rows = self.query(sql)
+            if is_so(rows):
+                return rows
             assert self.worker is not None
             try:
                 self.worker.wait(0.05)
             except subprocess.TimeoutExpired:
-                assert time.monotonic() < deadline, f"{found}\n{self.log()}"
+                assert time.monotonic() < deadline, f"{rows}\n{self.log()}"
             else:
                 pytest.fail(f"the worker has ended\n{self.log()}")
 
@@ -146,8 +163,11 @@ import reviews.server.celery
 from datetime import timedelta
 from django.utils import timezone
 from reviews import tasks
-from reviews.models import Tenant, Turn
+from reviews.models import Job, Tenant, Turn
+from reviews.models.jobs import JobKind
+from reviews.services import analysis, jobs
 from reviews.services.intake import accept_turns
+from reviews.services.publishing import publish_settings
 from tests.factories import make_record, make_tenant
 tenant = Tenant.objects.filter(slug="acme").first() or make_tenant()
 def send(count):
@@ -238,6 +258,64 @@ def test_a_worker_that_is_told_to_stop_ends(installation):
     assert installation.worker.returncode == 0, installation.log()
 
 
+#: Twenty turns a step, so that a job of 600 takes thirty.
+SMALL_STEPS = """
+import os, django
+os.environ['DJANGO_SETTINGS_MODULE'] = 'reviews.server.settings'
+django.setup()
+from reviews.server.celery import app
+from reviews.services import rejudging
+rejudging.TURNS_PER_STEP = 20
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_killed_in_a_job_again_and_again_loses_and_doubles_nothing(installation):
+    turns, kills = 600, 3
+    installation.script(
+        f"send({turns}); analysis.analyse_pending()\n"
+        "values = {'fabrication_check_mode': 'refuse'}\n"
+        "version = publish_settings(tenant=tenant, author=None, values=values)\n"
+        "jobs.start_job(tenant=tenant, kind=JobKind.REJUDGE, parameters={'version': version.number},"
+        " actor=None)\n"
+        "tasks.hint_jobs()"
+    )
+    (installation.folder / "small_steps.py").write_text(SMALL_STEPS)
+    installation.environment["PYTHONPATH"] = os.pathsep.join([str(installation.folder), str(ROOT)])
+    job = "SELECT done, state FROM reviews_job"
+    changed = "SELECT count(*), count(DISTINCT turn_id) FROM reviews_rejudgedturn WHERE applied"
+    stored = "SELECT count(*) FROM reviews_turn WHERE outcome = 'refuse_replaced'"
+    done = 0
+    for _ in range(kills):
+        installation.start_worker("small_steps")
+        before = done
+        installation.wait_until(job, lambda rows, before=before: rows[0][0] > before)
+        installation.kill_worker()
+        ((done, state),) = installation.query(job)
+        assert before < done < turns, "the job was over too soon to be interrupted"
+        assert state in {"running", "waiting"}
+        # The cursor and what was done up to it stand together, whenever the worker was killed.
+        assert installation.query(changed) == [(done, done)]
+        assert installation.query(stored) == [(done,)]
+        installation.script(
+            "Job.objects.across_tenants().filter(state='running')"
+            ".update(lease_until=timezone.now() - timedelta(seconds=1))\n"
+            "tasks.sweep.delay()"
+        )
+    installation.start_worker("small_steps")
+    installation.wait_until(job, lambda rows: rows == [(turns, "done")])
+    assert installation.query(changed) == [(turns, turns)]
+    # Counted once, too: out of one outcome and into the other.
+    counted = "SELECT name, sum(count) FROM reviews_dailycount GROUP BY name HAVING sum(count) <> 0"
+    counts = {name: int(count) for name, count in installation.query(counted)}
+    outcomes = {name: count for name, count in counts.items() if name.startswith("outcome:")}
+    assert outcomes == {"outcome:refuse_replaced": turns}
+    assert counts["turns"] == counts["flagged"] == turns
+    assert installation.query("SELECT sum(count) FROM reviews_profilecount") == [(turns,)]
+    findings = "SELECT DISTINCT count(*) FROM reviews_finding GROUP BY turn_id"
+    assert installation.query(findings) == [(3,)]
+
+
 # -- An unreachable broker
 
 
@@ -318,6 +396,11 @@ def test_a_hint_through_a_folder_that_is_gone_is_logged_and_never_raises(tmp_pat
     assert "the sweep will analyse" in hint(tmp_path, "filesystem://", before=gone)
 
 
+def test_a_hint_at_a_job_never_raises_either(tmp_path, closed_port):
+    broker = f"redis://127.0.0.1:{closed_port}/0"
+    assert "the sweep will run the jobs" in hint(tmp_path, broker, before="tasks.hint_jobs()\n")
+
+
 def test_a_hint_through_a_working_broker_is_delivered_and_not_complained_of(tmp_path):
     assert "the sweep will analyse" not in hint(tmp_path, "filesystem://")
     assert len(list((tmp_path / "broker" / "messages").iterdir())) == 2
@@ -335,13 +418,68 @@ def test_the_task_analyses_all_tenants_turns(tenant, other_tenant):
         assert (turn.analysis_state, turn.finding_count > 0) == (AnalysisState.DONE, True)
 
 
+@pytest.mark.django_db
+def test_the_task_runs_all_tenants_jobs(tenant, other_tenant):
+    for mine in (tenant, other_tenant):
+        jobs.start_job(tenant=mine, kind=JobKind.LEARN, parameters={}, actor=None)
+    tasks.run_jobs()
+    assert set(Job.objects.across_tenants().values_list("state", flat=True)) == {JobState.DONE}
+
+
+@pytest.mark.django_db
+def test_the_nightly_task_starts_a_job_where_labels_are_new(tenant, other_tenant):
+    turns = [make_turn(mine) for mine in (tenant, tenant, other_tenant)]
+    rita = make_member(tenant)
+    decide_turn(tenant=tenant, actor=rita, turn_id=turns[0].pk, label="fabricated", seen_version=0)
+    tasks.learn()
+    job = Job.objects.across_tenants().get()
+    assert (job.tenant, job.kind, job.state, job.started_by) == (
+        tenant,
+        JobKind.LEARN,
+        JobState.WAITING,
+        None,
+    )
+    # One that is under way already is enough, and one that is done until there are labels again.
+    tasks.learn()
+    tasks.run_jobs()
+    tasks.learn()
+    assert Job.objects.across_tenants().count() == 1
+    decide_turn(tenant=tenant, actor=rita, turn_id=turns[1].pk, label="fabricated", seen_version=0)
+    tasks.learn()
+    assert Job.objects.across_tenants().count() == 2
+
+
+@pytest.mark.django_db
+def test_the_sweep_takes_jobs_over_from_dead_workers(tenant):
+    job = jobs.start_job(tenant=tenant, kind=JobKind.LEARN, parameters={}, actor=None)
+    Job.objects.across_tenants().update(
+        state=JobState.RUNNING, claim="gone", lease_until=timezone.now() - timedelta(seconds=1)
+    )
+    tasks.sweep()
+    job.refresh_from_db()
+    assert job.state == JobState.DONE
+
+
+@pytest.mark.django_db
+def test_the_sweep_fills_in_profiles_that_earlier_versions_did_not_store(tenant):
+    turn = make_turn(tenant)
+    profile = turn.profile_id
+    Turn.objects.for_tenant(tenant).update(profile=None)
+    ProfileCount.objects.for_tenant(tenant).delete()
+    ConfidenceProfile.objects.for_tenant(tenant).delete()
+    tasks.sweep()
+    turn.refresh_from_db()
+    assert turn.profile_id not in {None, profile}
+
+
 def test_tasks_are_named_as_the_schedule_names_them():
     names = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
-    assert names == {tasks.sweep.name}
+    assert names == {tasks.sweep.name, tasks.learn.name}
     assert tasks.analyse_pending.name == "reviews.tasks.analyse_pending"
+    assert tasks.run_jobs.name == "reviews.tasks.run_jobs"
 
 
 def test_a_task_takes_no_turn_with_it():
     """A message is a hint: whatever it carried would be one more truth beside the database."""
-    assert not tasks.analyse_pending.__wrapped__.__code__.co_argcount
-    assert not tasks.sweep.__wrapped__.__code__.co_argcount
+    for task in (tasks.analyse_pending, tasks.run_jobs, tasks.learn, tasks.sweep):
+        assert not task.__wrapped__.__code__.co_argcount

@@ -88,5 +88,6 @@ ALDER = Script(
         *portuguese.SCENARIOS,
         *hostile.SCENARIOS,
     ),
-    open_share=0.52,
+    open_share=0.35,
+    volume=4,
 )

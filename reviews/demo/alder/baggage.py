@@ -211,7 +211,7 @@ SCENARIOS = (
         "retrieved-lost-pram",
         "support-bot",
         "en",
-        1,
+        2,
         T(
             "pushchair didn't come out at {city}, we have a baby!!",
             """

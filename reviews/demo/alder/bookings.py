@@ -288,7 +288,7 @@ SCENARIOS = (
         "prose-kv-service",
         "support-bot",
         "en",
-        1,
+        2,
         T(
             "What's included in the lounge package at {city}?",
             """

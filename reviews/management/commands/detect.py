@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from reviews.core.settings import MODES, SettingsError, TenantSettings, parse_settings
 from reviews.formats import FORMATS, TurnLine, open_turns
-from reviews.services.judge import judge
+from reviews.services.judge import Policy, judge
 
 
 class Command(BaseCommand):
@@ -89,7 +89,7 @@ def answer_for(path: Path, line: TurnLine, settings: TenantSettings) -> dict[str
     if line.error is not None:
         return {**spot, "error": {"pointer": line.error.pointer, "message": line.error.message}}
     assert line.record is not None
-    outcome = judge(line.record, settings).outcome
+    outcome = judge(line.record, Policy(None, 0, settings)).outcome
     return {
         **spot,
         "turn": line.turn,

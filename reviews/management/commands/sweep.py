@@ -7,14 +7,19 @@ from typing import Any
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand
 
-from reviews.services import analysis
+from reviews.services import analysis, jobs, profiles
 
 
 class Command(BaseCommand):
-    help = "Takes turns back from workers that are gone and analyses everything that waits."
+    help = (
+        "Takes work back from workers that are gone, analyses everything that waits, and runs waiting jobs."
+    )
     requires_system_checks = [Tags.database]
 
     def handle(self, **_: Any) -> None:
-        released = analysis.release_expired()
+        released = analysis.release_expired() + jobs.release_expired()
         progress = analysis.analyse_pending()
+        while profiles.fill_missing():
+            pass
+        jobs.run_jobs()
         self.stdout.write(f"{released} released, {progress.analysed} analysed, {progress.failed} failed")

@@ -1,0 +1,49 @@
+"""What the kept counts must say, counted again from the rows themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC
+
+from reviews.core.profiles import Profile, profile_of
+from reviews.models import DailyCount, GateCount, ProfileCount, Tenant, Turn
+from reviews.models.turns import AnalysisState, Source
+
+
+def assert_counts_hold(tenant: Tenant) -> None:
+    """Every kept count of profiles, gate confidences and the audit sample equals a count over the turns."""
+    profiles: Counter = Counter()
+    gates: Counter = Counter()
+    audits: Counter = Counter()
+    turns = (
+        Turn.objects.for_tenant(tenant)
+        .filter(analysis_state=AnalysisState.DONE)
+        .select_related("payload", "profile")
+        .prefetch_related("findings")
+    )
+    for turn in turns:
+        day = turn.occurred_at.astimezone(UTC).date()
+        calls = turn.payload.tool_calls or []
+        names = None if turn.source == Source.EVENT else [call["name"] for call in calls]
+        expected = profile_of(list(turn.findings.all()), names)
+        stored = Profile.from_json(turn.profile.content) if turn.profile else None
+        assert stored == expected, turn.external_id
+        if turn.profile_id is not None:
+            profiles[day, turn.profile_id, turn.verdict] += 1
+        if turn.gate_confidence is not None:
+            gates[day, turn.gate_confidence, turn.gate_sensitive] += 1
+        if turn.audit_rate is not None:
+            assert not turn.finding_count
+            for what in ("sampled", turn.verdict):
+                if what:
+                    audits[day, f"audit:{round(turn.audit_rate * 1000)}:{what}"] += 1
+    assert _kept(ProfileCount, tenant, "day", "profile_id", "verdict") == profiles
+    assert _kept(GateCount, tenant, "day", "confidence", "sensitive") == gates
+    found = DailyCount.objects.for_tenant(tenant).filter(name__startswith="audit:", count__gt=0)
+    assert {(row.day, row.name): row.count for row in found} == audits
+
+
+def _kept(model: type, tenant: Tenant, *key: str) -> dict:
+    rows = list(model.objects.for_tenant(tenant).values_list(*key, "count"))
+    assert all(count >= 0 for *_, count in rows)
+    return {tuple(rest): count for *rest, count in rows if count}
