@@ -82,11 +82,18 @@ def turn_choices(turn: Turn, has_findings: bool) -> list[Choice]:
             Choice(label.value, label.label, "false", key.upper(), f"⇧{key}")
             for label, key in LABEL_KEYS.items()
         ]
-    words = {Label.FALSE_ALARM: "Nothing wrong"}
     return [
-        Choice(label.value, words.get(label, label.label), _pressed(turn.verdict == label), key, key)
+        Choice(
+            label.value, verdict_name(label, has_findings=False), _pressed(turn.verdict == label), key, key
+        )
         for label, key in LABEL_KEYS.items()
     ]
+
+
+def verdict_name(verdict: str, *, has_findings: bool) -> str:
+    """A verdict in a word. Where nothing was flagged there is no alarm that could be false."""
+    label = Label(verdict)
+    return "Nothing wrong" if label == Label.FALSE_ALARM and not has_findings else str(label.label)
 
 
 def history_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
+from math import floor
 from typing import Any, NamedTuple
 
 from django.http import HttpResponse
@@ -18,8 +19,10 @@ from reviews.models.tenants import Role
 from reviews.models.turns import Kind
 from reviews.services import overview
 from reviews.services.overview import Count, Figures, Speed
+from reviews.services.shadow import shadow_report
 from reviews.views.ages import age
 from reviews.views.charts import precision_range, rate_chart
+from reviews.views.policy_words import estimate_words
 
 #: What the page of a tenant without turns says it has seen.
 NOTHING_SEEN = "nothing"
@@ -58,6 +61,7 @@ def overview_view(request: TenantRequest) -> HttpResponse:
         "chart": rate_chart(history.days),
         "ranges": [precision_range(KIND_NAMES[Kind(p.kind)], p) for p in history.precision],
         "mine": _speed(overview.my_speed(tenant=request.tenant, user=request.user, since=since)),
+        "shadow": _shadow(request),
         "team": _speed(overview.team_speed(tenant=request.tenant)),
         "may_review": request.membership.may(Role.REVIEWER),
     }
@@ -111,6 +115,43 @@ def _waiting_css(found: Figures, now: datetime) -> str:
 def _fingerprint(shown: list[Figure]) -> str:
     """Of what the person sees, so that an age that reads the same is not sent again."""
     return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
+
+
+class Shadow(NamedTuple):
+    """How the version in shadow does, in words."""
+
+    number: int
+    url: str
+    since: datetime | None
+    turns: str
+    agreement: str
+    extra: str
+    fewer: str
+    precision: str
+
+
+def _shadow(request: TenantRequest) -> Shadow | None:
+    report = shadow_report(tenant=request.tenant)
+    if report is None:
+        return None
+    number = report.version.number
+    return Shadow(
+        number=number,
+        url=reverse("reviews:policy-version", args=[request.tenant.slug, number]),
+        since=report.version.shadow_since,
+        turns=f"{report.turns:,}",
+        agreement=_agreement(report.agree, report.turns),
+        extra=f"{report.extra:,}",
+        fewer=f"{report.fewer:,}",
+        precision=estimate_words(report.precision),
+    )
+
+
+def _agreement(agree: int, turns: int) -> str:
+    """In per cent; 100 is kept for when there is no exception."""
+    if not turns:
+        return "–"
+    return "100 %" if agree == turns else f"{min(floor(agree / turns * 1000) / 10, 99.9):.1f} %"
 
 
 def _number(count: Count) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -15,13 +16,26 @@ from reviews.access import TenantRequest, memberships_of, tenant_view
 from reviews.htmx import render_page, wants_fragment
 from reviews.models import AgentName, Membership, Turn, User
 from reviews.models.tenants import Role
-from reviews.models.turns import ActionTaken, AnalysisState, Kind, Label, Severity
+from reviews.models.turns import ActionTaken, AnalysisState, Kind, Severity
 from reviews.services import queue
 from reviews.services.errors import InvalidError
 from reviews.views.ages import age
+from reviews.views.claims import verdict_name
 from reviews.views.texts import visible
 
-FILTERS = ("state", "kind", "severity", "confidence", "agent", "outcome", "assignee", "age", "text", "order")
+FILTERS = (
+    "state",
+    "kind",
+    "severity",
+    "confidence",
+    "agent",
+    "outcome",
+    "assignee",
+    "age",
+    "text",
+    "sample",
+    "order",
+)
 STATE_NAMES = {
     "open": "Open",
     "decided": "Decided",
@@ -43,6 +57,7 @@ class Row(NamedTuple):
     confidence: str
     high: bool
     kinds: str
+    is_sample: bool
     agent: str
     before: str
     claim: str
@@ -98,6 +113,7 @@ def queue_view(request: TenantRequest) -> HttpResponse:
         "count": f"{count:,}{'+' if capped else ''}",
         "state_name": STATE_NAMES[wanted.state].lower(),
         "filtered": not wanted.is_plain,
+        "only_sample": wanted.sample and replace(wanted, sample=False).is_plain,
         "choices": _choices(request, wanted),
     }
     return render_page(
@@ -133,6 +149,7 @@ def _row(turn: Turn, base: str, query: str, now: Any, people: dict[int, str]) ->
         confidence=f"{turn.max_confidence:.2f}".lstrip("0") if kinds else "–",
         high=turn.max_confidence >= HIGH_CONFIDENCE,
         kinds=f"{names} +{len(kinds) - 1}" if len(kinds) > 1 else names,
+        is_sample=turn.audit_rate is not None,
         agent=visible(turn.agent),
         before=visible(turn.snippet[: turn.snippet_start]),
         claim=visible(turn.snippet[turn.snippet_start : turn.snippet_end]),
@@ -150,7 +167,7 @@ def _state(turn: Turn, people: dict[int, str]) -> tuple[str, str]:
     if turn.analysis_state != AnalysisState.DONE:
         return AnalysisState(turn.analysis_state).label, "warn"
     if turn.verdict:
-        return Label(turn.verdict).label, turn.verdict
+        return verdict_name(turn.verdict, has_findings=bool(turn.kinds)), turn.verdict
     if turn.assignee_id:
         return people.get(turn.assignee_id, "assigned"), ""
     if turn.outcome in (ActionTaken.REFUSE_REPLACED, ActionTaken.REVISE_FORCED):

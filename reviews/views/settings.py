@@ -1,29 +1,44 @@
-"""Settings: the detection page, and the navigation that all pages of settings share."""
+"""Settings: the policy's editor, and the navigation that all pages of settings share."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse
+from django.forms import BoundField
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from reviews.access import TenantRequest, tenant_view
-from reviews.forms import FIELD_NAMES, MODE_NAMES, DetectionForm
+from reviews.core.settings import TenantSettings, parse_settings
 from reviews.htmx import render_page
 from reviews.models import PolicyVersion
+from reviews.models.policies import PolicyState
 from reviews.models.tenants import Role
-from reviews.services.errors import ConflictError, InvalidError
-from reviews.services.policies import Policy, current_policy, publish_settings
+from reviews.policy_forms import KINDS, PolicyForm, kind_field
+from reviews.services.errors import ConflictError, InvalidError, NotFoundError
+from reviews.services.judge import Policy
+from reviews.services.policies import (
+    DEFAULTS,
+    current_policy,
+    policy_of,
+    policy_version,
+    unpublished_versions,
+)
+from reviews.services.publishing import save_draft
+from reviews.setting_words import ALWAYS_OFF, KIND_NAMES, SECTIONS, Setting, values_in_words
+from reviews.views.policy_words import DiffRow, diff_rows, state_of
 
-#: Versions listed below the form, newest first.
-VERSIONS_SHOWN = 20
+#: Longer numbers name no version.
+MAX_DIGITS = 9
 
 #: The pages of settings: name of the URL, what the navigation calls it, and who may open it.
 PAGES = (
-    ("settings", "Detection", Role.VIEWER),
+    ("settings", "Policy", Role.VIEWER),
+    ("policy-versions", "Versions", Role.VIEWER),
     ("members", "Members", Role.VIEWER),
     ("api-keys", "API keys", Role.MANAGER),
     ("audit", "Audit log", Role.MANAGER),
@@ -32,7 +47,12 @@ PAGES = (
 
 #: What a redirect says with ``?done=``: only these sentences, never text from the address.
 DONE = {
-    "published": "Published. Turns analysed from now on go by these settings.",
+    "drafted": "Saved as a draft. Nothing changes until it is published.",
+    "published": "Published. Turns analysed from now on go by this version.",
+    "rolled-back": "Rolled back. Turns analysed from now on go by this copy.",
+    "shadowed": "Running in shadow: new turns are judged by both versions, and only the one in force counts.",
+    "ended": "The shadow has ended. This version is a plain draft again.",
+    "discarded": "Set aside. The draft stays in the history.",
     "role": "The role is changed.",
     "removed": "Removed. The person can no longer open this tenant.",
     "added": "Added.",
@@ -67,68 +87,115 @@ def require_role(request: TenantRequest, role: Role) -> None:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @tenant_view()
-def detection(request: TenantRequest) -> HttpResponse:
-    """The settings in force; managers publish new ones, unless somebody else has done so meanwhile."""
-    policy = current_policy(tenant=request.tenant)
+def policy(request: TenantRequest) -> HttpResponse:
+    """All settings of the policy. Managers write drafts here; publishing is a step of its own.
+
+    Edited is the newest unpublished version, else the one in force, or the one that ``?version=`` names.
+    """
+    current = current_policy(tenant=request.tenant)
+    if not request.membership.may(Role.MANAGER):
+        if request.method == "POST":
+            require_role(request, Role.MANAGER)
+        context = {"values": values_in_words(current.settings), "number": current.number}
+        return settings_page(request, "settings", "reviews/settings/policy.html", context)
+    asked = request.GET.get("version", "")
     if request.method != "POST":
-        return _show(request, policy, DetectionForm(initial=_initial(policy)))
-    require_role(request, Role.MANAGER)
-    form = DetectionForm(request.POST)
+        edited = _edited(request, current, asked=asked)
+        return _show(request, current, edited, PolicyForm(initial=edited.initial))
+    form = PolicyForm(request.POST)
     if not form.is_valid():
-        return _show(request, policy, form, status=422)
-    typed = dict(form.cleaned_data)
-    note, based_on = typed.pop("note"), typed.pop("based_on")
+        return _show(request, current, _edited(request, current, asked=asked), form, status=422)
     try:
-        publish_settings(
+        draft = save_draft(
             tenant=request.tenant,
             author=request.user,
-            values=policy.settings.to_json() | typed,
-            note=note,
-            based_on=based_on,
+            values=form.values,
+            based_on=form.cleaned_data["based_on"],
+            note=form.cleaned_data["note"],
         )
+    except NotFoundError as error:
+        raise Http404 from error
     except InvalidError as error:
         form.add_problems(error.details["fields"])
-        return _show(request, policy, form, status=422)
+        problem = "" if error.details["fields"] else error.message
+        return _show(
+            request, current, _edited(request, current, asked=asked), form, problem=problem, status=422
+        )
     except ConflictError as error:
-        policy = current_policy(tenant=request.tenant)
-        return _show(request, policy, form, conflict=error.message, status=409)
-    return redirect(reverse("reviews:settings", args=[request.tenant.slug]) + "?done=published")
+        # The typed values now stand on what won: saving again replaces that, with open eyes.
+        edited = _edited(request, current, asked="")
+        theirs = diff_rows(edited.settings, parse_settings(form.values))
+        return _show(request, current, edited, form, conflict=error.message, theirs=theirs, status=409)
+    address = reverse("reviews:policy-version", args=[request.tenant.slug, draft.number])
+    return redirect(f"{address}?done=drafted")
+
+
+class Edited(NamedTuple):
+    """What a draft is made from: settings, and the number of the version that it will be based on.
+
+    ``version`` is None for the defaults. A draft that was set aside lends its settings only.
+    """
+
+    version: PolicyVersion | None
+    settings: TenantSettings
+    based_on: int
+
+    @property
+    def initial(self) -> dict[str, Any]:
+        return PolicyForm.initial_from(self.settings, self.based_on)
+
+
+def _edited(request: TenantRequest, current: Policy, *, asked: str) -> Edited:
+    """What the person asked to edit, or without a word would want to."""
+    drafts = [] if asked else unpublished_versions(tenant=request.tenant)
+    number = drafts[0].number if drafts else current.number
+    if asked:
+        if not asked.isdecimal() or len(asked) > MAX_DIGITS:
+            raise Http404
+        number = int(asked)
+    if not number:
+        return Edited(None, DEFAULTS.settings, 0)
+    try:
+        version = policy_version(tenant=request.tenant, number=number)
+    except NotFoundError as error:
+        raise Http404 from error
+    is_set_aside = version.state == PolicyState.SUPERSEDED and version.published_at is None
+    return Edited(version, policy_of(version).settings, current.number if is_set_aside else number)
 
 
 def _show(
-    request: TenantRequest, policy: Policy, form: DetectionForm, *, conflict: str = "", status: int = 200
+    request: TenantRequest,
+    current: Policy,
+    edited: Edited,
+    form: PolicyForm,
+    *,
+    problem: str = "",
+    conflict: str = "",
+    theirs: Sequence[DiffRow] = (),
+    status: int = 200,
 ) -> HttpResponse:
-    versions = (
-        PolicyVersion.objects.for_tenant(request.tenant)
-        .select_related("author")
-        .defer("settings", "evidence")
-        .order_by("-number")[:VERSIONS_SHOWN]
-    )
+    version = edited.version
     context = {
         "form": form,
-        "settings": policy.settings,
-        "number": policy.number,
-        # After a conflict the typed values stand on the version in force: publishing again replaces it.
-        "based_on": policy.number if conflict else form["based_on"].value(),
-        "versions": list(versions),
-        "may_publish": request.membership.may(Role.MANAGER),
-        "mode_name": MODE_NAMES[policy.settings.fabrication_check_mode],
+        "sections": [
+            (section, [(setting, _fields_of(form, setting)) for setting in section.settings])
+            for section in SECTIONS
+        ],
+        "always_off": ALWAYS_OFF,
+        "number": current.number,
+        "edited": version,
+        "edited_state": state_of(version) if version else None,
+        "based_on": edited.based_on if conflict or not form.is_bound else form["based_on"].value(),
+        "is_mine": version is not None and version.author_id == request.user.pk,
+        "problem": problem,
         "conflict": conflict,
-        "theirs": _differences(policy, form) if conflict else [],
+        "theirs": theirs,
     }
-    return settings_page(request, "settings", "reviews/settings/detection.html", context, status=status)
+    return settings_page(request, "settings", "reviews/settings/policy.html", context, status=status)
 
 
-def _initial(policy: Policy) -> dict[str, Any]:
-    return DetectionForm.initial_from(policy.settings, policy.number)
-
-
-def _differences(policy: Policy, form: DetectionForm) -> list[tuple[str, str]]:
-    """What the version in force says where the typed values say something else."""
-    in_force = DetectionForm(_initial(policy))
-    in_force.is_valid()
-    return [
-        (label, str(in_force[name].value()) or "(none)")
-        for name, label in FIELD_NAMES.items()
-        if in_force.cleaned_data.get(name) != form.cleaned_data.get(name)
-    ]
+def _fields_of(form: PolicyForm, setting: Setting) -> list[tuple[str, BoundField]]:
+    """The fields that a setting is typed into, with the name of each where there are several."""
+    if setting.shape == "by_kind":
+        return [(KIND_NAMES[kind], form[kind_field(kind)]) for kind in KINDS]
+    return [("", form[setting.name])]

@@ -17,7 +17,7 @@ from reviews.models.turns import AnalysisState
 from reviews.services import review
 from reviews.services.evidence import call_views, claim_evidence
 from reviews.views.ages import age
-from reviews.views.claims import claim_row, history_of, turn_choices
+from reviews.views.claims import claim_row, history_of, turn_choices, verdict_name
 from reviews.views.draft import draft_runs
 from reviews.views.queue import query_of
 
@@ -62,6 +62,8 @@ def show_turn(
         "evidence": claim_evidence(current, payload) if current else None,
         "calls": call_views(payload.tool_calls, whole=whole),
         "earlier": call_views(payload.earlier_calls, whole=whole),
+        "verdict": verdict_name(turn.verdict, has_findings=bool(findings)) if turn.verdict else "",
+        "audit_rate": "" if turn.audit_rate is None else f"{turn.audit_rate * 100:g} %",
         "turn_choices": turn_choices(turn, bool(findings)) if len(findings) != 1 else [],
         "assignee": names.get(turn.assignee_id or 0, ""),
         "waiting": turn.analysis_state in (AnalysisState.PENDING, AnalysisState.CLAIMED),

@@ -30,7 +30,7 @@ turn_urls = [
 ]
 
 settings_urls = [
-    path("", settings.detection, name="settings"),
+    path("", settings.policy, name="settings"),
     path("members/", members.members, name="members"),
     path("members/<int:user_id>/role", members.change_role, name="member-role"),
     path("members/<int:user_id>/remove", members.remove, name="remove-member"),
@@ -42,6 +42,8 @@ settings_urls = [
 tenant_urls: list[URLPattern | URLResolver] = [
     path("", overview.overview_view, name="overview"),
     path("settings/", include(settings_urls)),
+    path("policy/", include("reviews.views.policy_urls")),
+    path("thresholds/", include("reviews.views.threshold_urls")),
     path("queue/", queue.queue_view, name="queue"),
     path("turns/<int:turn_id>/", include(turn_urls)),
     path("decisions/<int:decision_id>/undo", review.undo, name="undo"),

@@ -6,7 +6,7 @@ import pytest
 from axe_core_python.sync_playwright import Axe
 
 from reviews.models.tenants import Role
-from reviews.services import review
+from reviews.services import publishing, review
 from tests.factories import call, make_member, make_turn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -31,8 +31,32 @@ def full_tenant(tenant):
     return turn
 
 
+#: Pages of a policy: two versions, a draft in shadow, the settings, and what a change would do.
+POLICY_PAGES = [
+    "/t/acme/settings/",
+    "/t/acme/thresholds/",
+    "/t/acme/policy/versions/",
+    "/t/acme/policy/versions/1/",
+    "/t/acme/policy/versions/2/",
+    "/t/acme/policy/versions/3/",
+    "/t/acme/policy/compare/?from=1&to=3",
+]
+
+
+@pytest.fixture
+def three_versions(full_tenant):
+    tenant = full_tenant.tenant
+    values = {"fabrication_check_mode": "refuse", "audit_sample_rate": 1.0}
+    publishing.publish_settings(tenant=tenant, author=None, values=values)
+    values["core_preferences"] = [{"statement": "Never promise a refund."}]
+    draft = publishing.save_draft(tenant=tenant, author=None, values=values, based_on=2, note="Try it.")
+    publishing.start_shadow(tenant=tenant, actor=None, number=draft.number)
+    return tenant
+
+
 @pytest.mark.parametrize("window", WINDOWS)
-def test_pages_have_no_violations(log_in, full_tenant, window):
+def test_pages_have_no_violations(log_in, full_tenant, three_versions, window):
+    audited = make_turn(three_versions, "Good morning.")
     page = log_in("olga", **WINDOWS[window])
     pages = [
         "/t/acme/",
@@ -41,7 +65,9 @@ def test_pages_have_no_violations(log_in, full_tenant, window):
         "/t/acme/queue/?confidence=9",
         f"/t/acme/turns/{full_tenant.pk}/",
         f"/t/acme/turns/{full_tenant.pk}/?state=decided&assign=1",
-        "/t/acme/settings/",
+        f"/t/acme/turns/{audited.pk}/",
+        "/t/acme/queue/?sample=audit",
+        *POLICY_PAGES,
         "/account/",
         "/help/",
     ]
@@ -60,9 +86,9 @@ def test_an_empty_tenant_and_the_login_have_no_violations(log_in, browser, live_
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1440, 3840])
-def test_nothing_is_wider_than_the_window(log_in, full_tenant, width):
+def test_nothing_is_wider_than_the_window(log_in, full_tenant, three_versions, width):
     page = log_in("olga", viewport={"width": width, "height": 800})
-    for path in ("/t/acme/", "/t/acme/queue/", f"/t/acme/turns/{full_tenant.pk}/", "/t/acme/settings/"):
+    for path in ("/t/acme/", "/t/acme/queue/", f"/t/acme/turns/{full_tenant.pk}/", *POLICY_PAGES):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 

@@ -11,7 +11,9 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from reviews.models import ReviewDecision
 from reviews.models.tenants import Role, Scope
 from reviews.services import keys, review
+from reviews.services.publishing import save_draft
 from tests.factories import make_member, make_turn
+from tests.views.suggesting import make_suggestion
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 V, R, M, O = Role.VIEWER, Role.REVIEWER, Role.MANAGER, Role.OWNER  # noqa: E741
@@ -37,6 +39,19 @@ TENANT_ROUTES: dict[str, dict[str, Role]] = {
     "api-keys": {**dict.fromkeys(READ, M), "POST": M},
     "revoke-key": {"POST": M},
     "audit": dict.fromkeys(READ, M),
+    "policy-versions": dict.fromkeys(READ, V),
+    "policy-compare": dict.fromkeys(READ, V),
+    "policy-version": dict.fromkeys(READ, V),
+    "publish-version": {"POST": M},
+    "discard-version": {"POST": M},
+    "shadow-version": {"POST": M},
+    "end-shadow": {"POST": M},
+    "roll-back": {"POST": M},
+    "thresholds": {**dict.fromkeys(READ, V), "POST": M},
+    "simulate": dict.fromkeys(READ, V),
+    "learn": {**dict.fromkeys(READ, V), "POST": M},
+    "accept-suggestion": {"POST": M},
+    "dismiss-suggestion": {"POST": M},
 }
 #: Routes outside of tenants: methods for anyone logged in, and for anyone at all.
 OWN_ROUTES = {
@@ -82,6 +97,9 @@ def address(tenant):
         "decision_id": ReviewDecision.objects.for_tenant(tenant).get().pk,
         "user_id": make_member(tenant, Role.VIEWER, "victor").pk,
         "key_id": key.pk,
+        # A draft: the other tenant has no second version.
+        "number": save_draft(tenant=tenant, author=owner, values={}, based_on=0).number,
+        "suggestion_id": make_suggestion(tenant).pk,
     }
     needs = {
         **dict.fromkeys(
@@ -90,6 +108,18 @@ def address(tenant):
         "undo": "decision_id",
         **dict.fromkeys(["member-role", "remove-member"], "user_id"),
         "revoke-key": "key_id",
+        **dict.fromkeys(
+            [
+                "policy-version",
+                "publish-version",
+                "discard-version",
+                "shadow-version",
+                "end-shadow",
+                "roll-back",
+            ],
+            "number",
+        ),
+        **dict.fromkeys(["accept-suggestion", "dismiss-suggestion"], "suggestion_id"),
     }
 
     def path(name: str, slug: str = tenant.slug, missing: bool = False) -> str:
@@ -134,7 +164,20 @@ def test_a_member_needs_the_role(client, tenant, address, name, method, role):
         assert response.status_code == 403
 
 
-@pytest.mark.parametrize("name", [n for n in TENANT_ROUTES if n not in ("overview", "queue", "settings")])
+#: Pages and actions that are about the tenant as a whole: no ids of anything.
+WHOLE_TENANT = (
+    "overview",
+    "queue",
+    "settings",
+    "policy-versions",
+    "policy-compare",
+    "thresholds",
+    "simulate",
+    "learn",
+)
+
+
+@pytest.mark.parametrize("name", [n for n in TENANT_ROUTES if n not in WHOLE_TENANT])
 def test_what_belongs_to_another_tenant_looks_like_what_is_missing(client, address, other_tenant, name):
     """An owner of one tenant puts another tenant's ids behind their own address."""
     client.force_login(make_member(other_tenant, Role.OWNER))

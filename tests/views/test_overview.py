@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,15 +14,17 @@ from reviews.models import DailyCount, Turn
 from reviews.models.tenants import Role
 from reviews.models.turns import AnalysisState
 from reviews.services import review
-from tests.factories import make_member, make_turn
+from reviews.services.publishing import save_draft, start_shadow
+from reviews.views.overview import _agreement
+from tests.factories import call, make_member, make_turn
 from tests.views.counting import asked
 
 pytestmark = pytest.mark.django_db
 
 URL = "/t/acme/"
 HTMX = {"HX-Request": "true"}
-#: Session, person, memberships; four for the figures; counts; two for the speed.
-MOST_QUERIES = 10
+#: Session, person, memberships; four for the figures; counts; two for the speed; the version in shadow.
+MOST_QUERIES = 11
 
 
 @pytest.fixture
@@ -193,3 +196,69 @@ def test_costs_the_same_with_few_and_many_turns(client, tenant, other_tenant, ri
         make_turn(other_tenant, analysed=False)
     assert count_queries(client) == few <= MOST_QUERIES
     assert count_queries(client, f"{URL}?seen=x", **HTMX) == few_poll <= 7
+
+
+def shadow_of(tenant, author, values):
+    """A version with these settings, in shadow."""
+    draft = save_draft(tenant=tenant, author=author, values=values, based_on=1)
+    start_shadow(tenant=tenant, actor=author, number=draft.number)
+    return draft
+
+
+def words_of(response) -> str:
+    section = response.content.decode().split('aria-labelledby="shadow-title"')[1].split("</section>")[0]
+    return " ".join(re.sub(r"<[^>]*>", " ", section).split())
+
+
+def test_without_a_version_in_shadow_nothing_is_said_of_one(client, tenant, rita):
+    make_turn(tenant)
+    response = client.get(URL)
+    assert response.context["shadow"] is None
+    assert "in shadow" not in response.content.decode()
+
+
+def test_a_version_in_shadow_is_reported(client, tenant, other_tenant, rita):
+    """Observing is in force; in shadow refuses at 0.7: two of four turns are flagged, with 0.8 and 0.6."""
+    make_turn(tenant, "I sent it.")
+    shadow_of(other_tenant, rita, {"fabrication_check_mode": "off"})
+    values = {"fabrication_check_mode": "refuse", "fabrication_refuse_min_confidence": 0.7}
+    shadow_of(tenant, rita, values)
+    for draft in ("I sent it.", "I launched deadbeef12 of it, it is 9f2b1e47.", "Good morning.", "Hello."):
+        make_turn(tenant, draft, tool_calls=[call("launch_rocket")])
+    words = words_of(client.get(URL))
+    assert words.startswith("> Version 2 in shadow Since ")
+    assert "turns judged by both 4" in words
+    assert "treated the same 75.0 %" in words
+    assert "only it would have refused 1" in words
+    assert "only the version in force refused 0" in words
+    assert "Precision of its refusals: too few labels on refused turns: 0 of 20" in words
+
+
+def test_precision_in_shadow_comes_with_its_interval(client, tenant, rita):
+    """15 of 20 decided refusals fabricated: Wilson's interval is 53 % to 89 %."""
+    shadow_of(tenant, rita, {"fabrication_check_mode": "refuse"})
+    for n in range(20):
+        turn = make_turn(tenant, "I sent it.")
+        label = "fabricated" if n < 15 else "false_alarm"
+        review.decide_turn(tenant=tenant, actor=rita, turn_id=turn.pk, label=label, seen_version=0)
+    assert "75 % (between 53 % and 89 %)" in words_of(client.get(URL))
+
+
+def test_nearly_always_is_not_called_always():
+    assert [_agreement(*pair) for pair in ((0, 0), (5, 5), (99_999, 100_000), (1, 3))] == [
+        "–",
+        "100 %",
+        "99.9 %",
+        "33.3 %",
+    ]
+
+
+def test_a_version_in_shadow_costs_two_queries_more(client, tenant, rita):
+    make_turn(tenant)
+    count_queries(client)
+    without = count_queries(client)
+    shadow_of(tenant, rita, {"fabrication_check_mode": "refuse"})
+    for _ in range(5):
+        make_turn(tenant)
+    count_queries(client)
+    assert count_queries(client) == without + 2
