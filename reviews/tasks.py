@@ -61,7 +61,7 @@ def sweep() -> None:
     analysis.release_expired()
     analyse_pending()
     jobs.release_expired()
-    profiles.fill_missing()
+    profiles.fill_missing(seconds=SECONDS_PER_JOBS_TASK)
     run_jobs()
 
 

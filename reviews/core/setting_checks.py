@@ -17,6 +17,8 @@ MAX_ITEMS = 200
 MAX_TOOLS = 500
 MAX_WORDS_PER_TOOL = 100
 MAX_WORD_LENGTH = 100
+#: A message quotes no more of a wrong value.
+MAX_QUOTED = 80
 #: Thresholds are told apart in thousandths, so that what a policy would do can be counted ahead exactly.
 DECIMALS = 3
 
@@ -24,16 +26,23 @@ DECIMALS = 3
 def unit(value: Any, path: str, problems: Problems) -> float:
     """A number from 0 to 1 with at most three decimals."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        problems[path] = f"Must be a number from 0 to 1, not {value!r}."
+        problems[path] = f"Must be a number from 0 to 1, not {shown(value)}."
         return 0.0
     if round(value, DECIMALS) != value:
-        problems[path] = f"At most {DECIMALS} decimals, not {value!r}."
-    return float(value)
+        problems[path] = f"At most {DECIMALS} decimals, not {shown(value)}."
+    # Not -0.0, which reads as if it were less than nothing.
+    return float(value) or 0.0
+
+
+def shown(value: Any) -> str:
+    """A value as a message quotes it: its beginning, when it is long."""
+    text = repr(value)
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
 
 
 def flag(value: Any, path: str, problems: Problems) -> bool:
     if not isinstance(value, bool):
-        problems[path] = f"Must be true or false, not {value!r}."
+        problems[path] = f"Must be true or false, not {shown(value)}."
         return False
     return value
 
@@ -43,7 +52,7 @@ def whole(low: int, high: int) -> Check:
 
     def check(value: Any, path: str, problems: Problems) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            problems[path] = f"Must be a whole number from {low} to {high}, not {value!r}."
+            problems[path] = f"Must be a whole number from {low} to {high}, not {shown(value)}."
             return low
         return value
 
@@ -55,7 +64,7 @@ def one_of(allowed: Iterable[str]) -> Check:
 
     def check(value: Any, path: str, problems: Problems) -> str:
         if not isinstance(value, str) or value not in names:
-            problems[path] = f"Must be one of {', '.join(names)}, not {value!r}."
+            problems[path] = f"Must be one of {', '.join(names)}, not {shown(value)}."
             return names[0]
         return value
 
@@ -122,7 +131,7 @@ def key(value: Any, path: str, problems: Problems) -> str:
         and value.replace("_", "a").isalnum()
     ):
         problems[path] = (
-            f"{value!r} cannot be a key: a letter, then 1 to {MAX_KEY_LENGTH - 1} letters, digits or _."
+            f"{shown(value)} cannot be a key: a letter, then 1 to {MAX_KEY_LENGTH - 1} letters, digits or _."
         )
         return ""
     return value.lower()
@@ -133,7 +142,7 @@ def text(most: int, *, what: str, lower: bool = False) -> Check:
 
     def check(value: Any, path: str, problems: Problems) -> str:
         if not isinstance(value, str) or not 0 < len(value.strip()) <= most:
-            problems[path] = f"{value!r} is not {what} of 1 to {most} characters."
+            problems[path] = f"{shown(value)} is not {what} of 1 to {most} characters."
             return ""
         if any(ord(char) < 32 or 0xD800 <= ord(char) < 0xE000 for char in value.strip()):
             problems[path] = f"{what.capitalize()} holds no line breaks or control characters."

@@ -25,6 +25,7 @@ __all__ = [
     "SettingsError",
     "TenantSettings",
     "parse_settings",
+    "read_settings",
 ]
 
 Mode = Literal["off", "observe", "revise", "refuse"]
@@ -144,6 +145,18 @@ def parse_settings(values: Mapping[str, Any] | None) -> TenantSettings:
     return TenantSettings(**found)
 
 
+def read_settings(values: Mapping[str, Any] | None) -> tuple[TenantSettings, list[str]]:
+    """Settings as they were stored, and the names in them that this release does not know.
+
+    A newer release may have written more; a tenant must not stand still because of that.
+
+    Raises:
+        SettingsError: as ``parse_settings``, for values.
+    """
+    unknown = [name for name in values or {} if name not in _CHECKS]
+    return parse_settings({name: value for name, value in (values or {}).items() if name in _CHECKS}), unknown
+
+
 def _pattern(value: Any, path: str, problems: check.Problems) -> str:
     try:
         return compile_pattern(value).text if isinstance(value, str) else _not_a_pattern(value)
@@ -153,7 +166,7 @@ def _pattern(value: Any, path: str, problems: check.Problems) -> str:
 
 
 def _not_a_pattern(value: Any) -> str:
-    raise PatternError(f"Must be a pattern, not {value!r}.")
+    raise PatternError(f"Must be a pattern, not {check.shown(value)}.")
 
 
 def _preference(value: Any, path: str, problems: check.Problems) -> Preference:

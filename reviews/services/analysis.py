@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -24,7 +24,7 @@ from reviews.formats.record import CriticRecord, IntentRecord, ToolCall, ToolInf
 from reviews.models import Finding, Turn, TurnPayload
 from reviews.models.bulk import insert_rows, on_postgresql, update_rows
 from reviews.models.turns import AnalysisState, ReviewState
-from reviews.services.counting import Tally, add_counts, add_tally, turn_names
+from reviews.services.counting import Tally, add_counts, add_tally, day_of, turn_names
 from reviews.services.judge import Gate, Judgement, Policy, Shadowed, judge, with_runtime
 from reviews.services.policies import current_policy
 from reviews.services.profiles import profile_ids
@@ -99,7 +99,7 @@ def release_expired() -> int:
             TurnPayload.objects.across_tenants().filter(turn_id__in=ids).update(
                 analysis_error=f"The worker stopped {MAX_ATTEMPTS} times while analysing this turn."
             )
-            counts = Counter((row["tenant_id"], _day(row["occurred_at"])) for row in dead)
+            counts = Counter((row["tenant_id"], day_of(row["occurred_at"])) for row in dead)
             for (tenant_id, day), count in sorted(counts.items()):
                 add_counts(tenant_id=tenant_id, counts={(day, "failed"): count})
         if alive := [row["id"] for row in rows if row["attempts"] < MAX_ATTEMPTS]:
@@ -191,7 +191,7 @@ def _finish(batch: _Batch) -> None:
             store_judgements(tenant_id=tenant_id, judged=entries, tally=tallies[tenant_id], at=now)
         for turn in batch.turns:
             if turn.pk in batch.broken and turn.pk in ours and _give_back(turn, batch.broken[turn.pk]):
-                tallies[turn.tenant_id].names[_day(turn.occurred_at), "failed"] += 1
+                tallies[turn.tenant_id].names[day_of(turn.occurred_at), "failed"] += 1
         for tenant_id, tally in sorted(tallies.items()):
             add_tally(tenant_id=tenant_id, tally=tally)
 
@@ -208,15 +208,16 @@ def store_judgements(
     findings: list[tuple[Any, ...]] = []
     shadowed: list[tuple[int, Shadowed]] = []
     for turn, judgement, policy in judged:
-        day, profile_id = _day(turn.occurred_at), profiles.get(judgement.profile)
+        is_new = turn.policy_version_id is None and turn.gate_confidence is None
+        day, profile_id = day_of(turn.occurred_at), profiles.get(judgement.profile)
         if turn.analysed_at is not None:
             _take_out(tally, turn)
-        elif judgement.shadowed is not None:
-            # Only of new turns: this is where a version in shadow and the one in force meet each turn once.
+        if is_new and judgement.shadowed is not None:
+            # A version in shadow and the one in force meet each turn once, also one whose event came first.
             shadowed.append((turn.pk, judgement.shadowed))
         tally.add_turn(
             day,
-            names=counters_of(judgement, is_new=turn.analysed_at is None),
+            names=counters_of(judgement, is_new=is_new),
             profile_id=profile_id,
             gate=judgement.gate,
             verdict=turn.verdict,
@@ -239,17 +240,13 @@ def _take_out(tally: Tally, turn: Turn) -> None:
     )
     gate = None if turn.gate_confidence is None else Gate(turn.gate_confidence, turn.gate_sensitive)
     tally.add_turn(
-        _day(turn.occurred_at),
+        day_of(turn.occurred_at),
         names=names,
         profile_id=turn.profile_id,
         gate=gate,
         verdict=turn.verdict,
         times=-1,
     )
-
-
-def _day(moment: datetime) -> date:
-    return moment.astimezone(UTC).date()
 
 
 def _give_back(turn: Turn, error: str) -> bool:

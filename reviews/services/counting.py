@@ -18,6 +18,11 @@ from reviews.services.judge import Gate, Shadowed
 Counts = Counter[tuple[date, str]]
 
 
+def day_of(moment: datetime) -> date:
+    """The day (UTC) that something counts on."""
+    return moment.astimezone(UTC).date()
+
+
 @dataclass
 class Tally:
     """Everything counted of a number of turns, by day (UTC). Amounts may be negative.
@@ -131,7 +136,7 @@ def label_counts(changes: Iterable[LabelChange]) -> Counts:
     counts: Counts = Counter()
     for change in changes:
         if change.before_at is not None:
-            counts[change.before_at.astimezone(UTC).date(), f"label:{change.kind}:{change.before}"] -= 1
+            counts[day_of(change.before_at), f"label:{change.kind}:{change.before}"] -= 1
         if change.after_at is not None:
-            counts[change.after_at.astimezone(UTC).date(), f"label:{change.kind}:{change.after}"] += 1
+            counts[day_of(change.after_at), f"label:{change.kind}:{change.after}"] += 1
     return counts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ from reviews.formats.symfonic_event import EventFinding, FabricationEvent
 from reviews.models import Finding, Tenant, Turn, TurnPayload
 from reviews.models.bulk import reserve_ids
 from reviews.models.turns import AnalysisState, Source
-from reviews.services.counting import Counts
+from reviews.services.counting import Counts, Tally, day_of
 from reviews.services.intake import Accepted, Status, insert_turns, until_stored
 from reviews.services.judge import STRONG_ACTIONS, Judgement, snippet_of
 from reviews.services.rows import PreparedTurn, event_hash, prepare
@@ -74,8 +73,7 @@ def _store(tenant: Tenant, events: Sequence[FabricationEvent]) -> list[Accepted]
     ids = {external_id: payload.turn_id for external_id, payload in known.items()}
     if fresh:
         ids.update(zip(fresh, reserve_ids(Turn, len(fresh)), strict=True))
-    if fresh or counts:
-        insert_turns(tenant, [(ids[external_id], p) for external_id, p in fresh.items()], counts)
+    insert_turns(tenant, [(ids[external_id], p) for external_id, p in fresh.items()], Tally(names=counts))
     return [
         Accepted(status, external_id, ids[external_id], status is Status.ACCEPTED and external_id in fresh)
         for status, external_id in answers
@@ -127,7 +125,7 @@ def _attach(payload: TurnPayload, event: FabricationEvent) -> Counts:
     if turn.outcome != event.action_taken:
         # Only an analysed turn with findings stands in these counters (``counting.turn_names``).
         if turn.analysed_at is not None and turn.kinds:
-            day = turn.occurred_at.astimezone(UTC).date()
+            day = day_of(turn.occurred_at)
             counts[day, f"outcome:{turn.outcome}"] -= 1
             counts[day, f"outcome:{event.action_taken}"] += 1
         changes["outcome"] = event.action_taken

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
@@ -14,7 +13,7 @@ from reviews.formats.record import TurnRecord
 from reviews.models import AgentName, Finding, Tenant, Turn, TurnPayload
 from reviews.models.bulk import insert_rows, reserve_ids, update_rows
 from reviews.models.turns import AnalysisState, Source
-from reviews.services.counting import Tally, add_tally
+from reviews.services.counting import Tally, add_tally, day_of
 from reviews.services.judge import Judgement, Policy, judge
 from reviews.services.policies import current_policy
 from reviews.services.profiles import profile_ids
@@ -129,8 +128,7 @@ def _store(tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
             # The same id twice in one batch: the first is stored, the second compared with it below.
             fresh.setdefault(p.external_id, p)
     ids = dict(zip(fresh, reserve_ids(Turn, len(fresh)) if fresh else (), strict=True))
-    if fresh:
-        insert_turns(tenant, [(ids[external_id], p) for external_id, p in fresh.items()])
+    tally = Tally()
     answers = []
     for p in prepared:
         analysed = False
@@ -139,7 +137,7 @@ def _store(tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
             if digest == p.content_hash:
                 status = Status.DUPLICATE
             elif source == Source.EVENT:
-                _complete(tenant, turn_id, p)
+                _complete(tenant, turn_id, p, tally)
                 known[p.external_id] = (p.content_hash, turn_id, Source.TURN.value)
                 status = Status.ACCEPTED
             else:
@@ -151,28 +149,26 @@ def _store(tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
             # A second one in this batch is a duplicate or a conflict, never a completion.
             known[p.external_id] = (p.content_hash, turn_id, Source.TURN.value)
         answers.append(Accepted(status, p.external_id, turn_id, analysed))
+    insert_turns(tenant, [(ids[external_id], p) for external_id, p in fresh.items()], tally)
     # All names of the batch at once and in order: two batches with new agents never deadlock.
     remember_agents(tenant=tenant, names={p.agent for p in prepared if p.agent})
     return answers
 
 
-def insert_turns(
-    tenant: Tenant,
-    turns: list[tuple[int, PreparedTurn]],
-    counts: Mapping[tuple[date, str], int] | None = None,
-) -> None:
-    """Insert turns under ids of their own; ``counts`` are added in the same go as theirs."""
+def insert_turns(tenant: Tenant, turns: list[tuple[int, PreparedTurn]], tally: Tally) -> None:
+    """Insert turns under ids of their own. ``tally`` holds what else is to be counted: all counters are
+    written in one go, in an order that all writers share.
+    """
     # All writers take the unique index in the same order, so two overlapping batches never deadlock.
     turns = sorted(turns, key=lambda turn: turn[1].external_id)
     profiles = profile_ids(tenant_id=tenant.pk, profiles={p.profile for _, p in turns if p.profile})
-    insert_rows(Turn, TURN_COLUMNS, [(turn_id, *p.turn, profiles.get(p.profile)) for turn_id, p in turns])
-    insert_rows(TurnPayload, PAYLOAD_COLUMNS, [(turn_id, *p.payload) for turn_id, p in turns])
+    if turns:
+        insert_rows(Turn, TURN_COLUMNS, [(turn_id, *p.turn, profiles.get(p.profile)) for turn_id, p in turns])
+        insert_rows(TurnPayload, PAYLOAD_COLUMNS, [(turn_id, *p.payload) for turn_id, p in turns])
     findings = [(turn_id, *row) for turn_id, p in turns for row in p.findings]
     if findings:
         insert_rows(Finding, FINDING_COLUMNS, findings)
     record_shadow(tenant_id=tenant.pk, turns=[(turn_id, p.shadowed) for turn_id, p in turns if p.shadowed])
-    tally = Tally()
-    tally.names.update(counts or {})
     for _, p in turns:
         tally.add_turn(p.day, names=p.counters, profile_id=profiles.get(p.profile), gate=p.gate)
     add_tally(tenant_id=tenant.pk, tally=tally)
@@ -189,7 +185,7 @@ def remember_agents(*, tenant: Tenant, names: set[str]) -> None:
         )
 
 
-def _complete(tenant: Tenant, turn_id: int, p: PreparedTurn) -> None:
+def _complete(tenant: Tenant, turn_id: int, p: PreparedTurn, tally: Tally) -> None:
     """Fill in a turn that was known only from a runtime's event, and have it analysed.
 
     A turn that a reviewer has decided already keeps its findings: the text is filled in, no more. Its
@@ -207,9 +203,7 @@ def _complete(tenant: Tenant, turn_id: int, p: PreparedTurn) -> None:
         turn.analysis_state = AnalysisState.PENDING
         turn.attempts = 0
     elif turn.profile_id is not None:
-        tally = Tally()
-        tally.profiles[turn.occurred_at.astimezone(UTC).date(), turn.profile_id, turn.verdict] -= 1
-        add_tally(tenant_id=tenant.pk, tally=tally)
+        tally.profiles[day_of(turn.occurred_at), turn.profile_id, turn.verdict] -= 1
         turn.profile_id = None
     turn.save(
         update_fields=[

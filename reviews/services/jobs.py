@@ -27,6 +27,7 @@ from reviews.models import Job, Tenant, User
 from reviews.models.jobs import JobKind, JobState
 from reviews.services import audit, learning, rejudging
 from reviews.services.errors import ConflictError, NotFoundError
+from reviews.services.locking import lock_tenant
 
 logger = logging.getLogger(__name__)
 
@@ -255,7 +256,7 @@ def _lease() -> datetime:
 
 def _check_none_active(tenant: Tenant, kind: JobKind, *, but: int | None = None) -> None:
     """Raises ConflictError when a job of the kind is under way. The tenant's row is the lock."""
-    Tenant.objects.select_for_update(no_key=True).get(pk=tenant.pk)
+    lock_tenant(tenant.pk)
     active = Job.objects.for_tenant(tenant).filter(kind=kind, state__in=ACTIVE)
     other = active.first() if but is None else active.exclude(pk=but).first()
     if other is not None:

@@ -25,10 +25,12 @@ from reviews.models import (
     Finding,
     GroundingSuggestion,
     Job,
+    ReviewDecision,
     Tenant,
     Turn,
     TurnPayload,
 )
+from reviews.models.decisions import DecisionAction
 from reviews.models.jobs import JobKind, JobState
 from reviews.models.policies import SuggestionState
 from reviews.models.turns import Kind, Label, Source
@@ -300,5 +302,10 @@ def _has_news(tenant: Tenant) -> bool:
         for moment in (last and last.fitted_at, *jobs.values_list("started_at", flat=True)[:1])
         if moment
     ]
-    newer = labels.filter(labelled_at__gt=max(since)) if since else labels
-    return newer.exists()
+    if not since:
+        return labels.exists()
+    # An undo gives a label back with the time it had, so the decisions tell of it.
+    undone = ReviewDecision.objects.for_tenant(tenant).filter(
+        action=DecisionAction.UNDO, created_at__gt=max(since)
+    )
+    return labels.filter(labelled_at__gt=max(since)).exists() or undone.exists()

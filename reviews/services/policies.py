@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
 from functools import lru_cache
 
 from reviews.core.calibration import CalibrationTable
-from reviews.core.settings import TenantSettings, parse_settings
+from reviews.core.settings import TenantSettings, read_settings
 from reviews.models import Calibration, PolicyVersion, Tenant
 from reviews.models.policies import PolicyState
 from reviews.services.errors import NotFoundError
 from reviews.services.judge import Policy
+
+logger = logging.getLogger(__name__)
 
 DEFAULTS = Policy(None, 0, TenantSettings())
 
@@ -51,14 +54,19 @@ def policy_version(*, tenant: Tenant, number: int) -> PolicyVersion:
     return found
 
 
-def unpublished_versions(*, tenant: Tenant) -> list[PolicyVersion]:
-    """Drafts, the one in shadow among them, newest first."""
+def current_version(*, tenant: Tenant) -> PolicyVersion | None:
+    """The version in force; None where nothing was published yet. One query."""
+    return PolicyVersion.objects.for_tenant(tenant).filter(state=PolicyState.PUBLISHED).first()
+
+
+def unpublished_versions(*, tenant: Tenant | int, limit: int = 50) -> list[PolicyVersion]:
+    """The newest drafts, the one in shadow among them, newest first."""
     return list(
         PolicyVersion.objects.for_tenant(tenant)
         .filter(state__in=[PolicyState.DRAFT, PolicyState.SHADOW])
         .select_related("author")
         .defer("evidence")
-        .order_by("-number")
+        .order_by("-number")[:limit]
     )
 
 
@@ -86,7 +94,10 @@ def _policy(version_id: int, number: int, created_at: datetime, calibration_id: 
         .get(pk=version_id)
     )
     table = calibration_table(version.calibration) if version.calibration else None
-    return Policy(version_id, number, parse_settings(version.settings), table)
+    settings, unknown = read_settings(version.settings)
+    if unknown:
+        logger.warning("settings of a newer release", extra={"version": version_id, "names": unknown})
+    return Policy(version_id, number, settings, table)
 
 
 @lru_cache(maxsize=200)

@@ -9,6 +9,7 @@ from reviews.core.estimates import Estimate, NotEnough
 from reviews.core.simulation import Effect
 from reviews.models import Tenant
 from reviews.services.judge import Policy
+from reviews.services.shadow import shadow_report
 from reviews.services.simulation import WINDOWS, Simulation, last_days, simulate_policies
 
 
@@ -20,6 +21,20 @@ def gather_evidence(*, tenant: Tenant, current: Policy, candidate: Policy, at: d
     return evidence_json(found)
 
 
+def shadow_json(*, tenant: Tenant) -> dict[str, Any] | None:
+    """How the version in shadow has done beside the one in force, as a JSON object; None without one."""
+    report = shadow_report(tenant=tenant)
+    if report is None:
+        return None
+    return {
+        "turns": report.turns,
+        "agree": report.agree,
+        "extra": report.extra,
+        "fewer": report.fewer,
+        "precision": _estimate(report.precision),
+    }
+
+
 def evidence_json(found: Simulation) -> dict[str, Any]:
     """A simulation's numbers as JSON; ``replaces`` is the number of the version in force until then."""
     return {
@@ -27,6 +42,7 @@ def evidence_json(found: Simulation) -> dict[str, Any]:
         "last_day": found.window.last.isoformat(),
         "turns": found.totals.turns,
         "flagged": found.totals.flagged,
+        "not_counted": found.not_counted,
         "labels": found.labelled,
         "replaces": found.current.number,
         "before": _effect(found.now, found.calls_now),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
-from datetime import UTC
 from typing import Any
 
 from django.db import transaction
@@ -12,7 +12,7 @@ from reviews.core.profiles import Profile, profile_of
 from reviews.models import ConfidenceProfile, Finding, Turn, TurnPayload
 from reviews.models.bulk import on_postgresql, update_rows
 from reviews.models.turns import AnalysisState, Source
-from reviews.services.counting import Tally, add_tally
+from reviews.services.counting import Tally, add_tally, day_of
 
 FILL_SIZE = 500
 
@@ -41,26 +41,42 @@ def _ids(tenant_id: int, by_digest: dict[bytes, Profile]) -> dict[Profile | None
     return {by_digest[bytes(digest)]: pk for pk, digest in rows.values_list("id", "digest")}
 
 
-def fill_missing(*, limit: int = FILL_SIZE) -> int:
-    """Give flagged turns stored before there were profiles theirs. Returns how many, 0 when done."""
+def fill_missing(*, seconds: float = 0.0) -> int:
+    """Give flagged turns stored before there were profiles theirs, one batch or as many as the time allows.
+
+    Returns how many, 0 when none is left.
+    """
+    until = time.monotonic() + seconds
+    filled = batch = _fill_batch()
+    while batch and time.monotonic() < until:
+        batch = _fill_batch()
+        filled += batch
+    return filled
+
+
+def _fill_batch() -> int:
+    """One transaction, of one tenant: whoever counts for several takes all profiles before all counts."""
     with transaction.atomic():
         rows = (
             Turn.objects.across_tenants()
             .filter(profile__isnull=True, finding_count__gt=0, analysis_state=AnalysisState.DONE)
             .order_by("id")
         )
+        first = rows.values_list("tenant_id", flat=True).first()
+        if first is None:
+            return 0
         if on_postgresql():
             rows = rows.select_for_update(skip_locked=True, of=("self",))
-        turns = list(rows.only("tenant_id", "source", "occurred_at", "verdict")[:limit])
+        found = rows.only("tenant_id", "source", "occurred_at", "verdict")[:FILL_SIZE]
+        turns = [turn for turn in found if turn.tenant_id == first]
         ids = [turn.pk for turn in turns]
         findings: dict[int, list[Finding]] = {}
-        for finding in Finding.objects.across_tenants().filter(turn_id__in=ids):
+        for finding in Finding.objects.for_tenant(first).filter(turn_id__in=ids):
             findings.setdefault(finding.turn_id, []).append(finding)
         calls = dict(
-            TurnPayload.objects.across_tenants().filter(turn_id__in=ids).values_list("turn_id", "tool_calls")
+            TurnPayload.objects.for_tenant(first).filter(turn_id__in=ids).values_list("turn_id", "tool_calls")
         )
-        for tenant_id in sorted({turn.tenant_id for turn in turns}):
-            _fill(tenant_id, [t for t in turns if t.tenant_id == tenant_id], findings, calls)
+        _fill(first, turns, findings, calls)
     return len(turns)
 
 
@@ -73,8 +89,7 @@ def _fill(
     ids = profile_ids(tenant_id=tenant_id, profiles={p for p in profiles.values() if p})
     tally = Tally()
     for turn in turns:
-        day = turn.occurred_at.astimezone(UTC).date()
-        tally.profiles[day, ids[profiles[turn.pk]], turn.verdict] += 1
+        tally.profiles[day_of(turn.occurred_at), ids[profiles[turn.pk]], turn.verdict] += 1
     update_rows(Turn, ["profile_id"], [[ids[profiles[turn.pk]], turn.pk] for turn in turns])
     add_tally(tenant_id=tenant_id, tally=tally)
 

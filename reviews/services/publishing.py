@@ -24,15 +24,18 @@ from reviews.models.policies import PolicyState
 from reviews.services import audit
 from reviews.services.errors import ConflictError, ForbiddenError, InvalidError
 from reviews.services.judge import Policy
+from reviews.services.locking import lock_tenant
 from reviews.services.policies import (
     current_policy,
+    current_version,
     latest_calibration,
     policy_of,
     policy_version,
 )
-from reviews.services.policy_evidence import gather_evidence
+from reviews.services.policy_evidence import gather_evidence, shadow_json
 
 UNPUBLISHED = (PolicyState.DRAFT, PolicyState.SHADOW)
+MAX_NOTE_LENGTH: int = PolicyVersion._meta.get_field("note").max_length or 0
 
 
 def save_draft(
@@ -56,7 +59,7 @@ def save_draft(
     settings = _parsed(values)
     at = at or timezone.now()
     with transaction.atomic():
-        _lock(tenant)
+        lock_tenant(tenant.pk)
         base = policy_version(tenant=tenant, number=based_on) if based_on else None
         calibration = latest_calibration(tenant=tenant)
         if base is not None and base.state == PolicyState.SUPERSEDED and base.published_at is None:
@@ -78,7 +81,7 @@ def discard(*, tenant: Tenant, actor: User, number: int) -> PolicyVersion:
         ConflictError: it is no draft (any more).
     """
     with transaction.atomic():
-        _lock(tenant)
+        lock_tenant(tenant.pk)
         version = _unpublished(tenant, number)
         _move(version, PolicyState.SUPERSEDED, superseded_at=timezone.now())
         _log(tenant, actor, "policy.discarded", version)
@@ -91,8 +94,10 @@ def start_shadow(*, tenant: Tenant, actor: User, number: int) -> PolicyVersion:
     Raises as ``discard``; ConflictError also when another version is in shadow.
     """
     with transaction.atomic():
-        _lock(tenant)
+        lock_tenant(tenant.pk)
         version = _unpublished(tenant, number)
+        if version.state == PolicyState.SHADOW:
+            raise ConflictError(f"Version {number} is in shadow already.")
         other = PolicyVersion.objects.for_tenant(tenant).filter(state=PolicyState.SHADOW).first()
         if other is not None:
             raise ConflictError(f"Version {other.number} is in shadow already; end that first.")
@@ -104,7 +109,7 @@ def start_shadow(*, tenant: Tenant, actor: User, number: int) -> PolicyVersion:
 def end_shadow(*, tenant: Tenant, actor: User, number: int) -> PolicyVersion:
     """Make a version in shadow a plain draft again. Raises as ``discard``."""
     with transaction.atomic():
-        _lock(tenant)
+        lock_tenant(tenant.pk)
         version = policy_version(tenant=tenant, number=number)
         if version.state != PolicyState.SHADOW:
             raise ConflictError(f"Version {number} is not in shadow.")
@@ -129,24 +134,23 @@ def publish(
     Raises:
         NotFoundError: no such version.
         ConflictError: it is no draft (any more), or another version was published since.
-        ForbiddenError: the policy in force asks for a second manager, and the actor wrote this version.
+        ForbiddenError: the policy in force asks for a second manager, and the actor wrote this version or a
+            draft that it goes back to.
     """
     at = at or timezone.now()
     draft = policy_of(policy_version(tenant=tenant, number=number))
     # Gathered before the lock is taken, since it reads a lot; the checks below hold for it all the same.
     before = current_policy(tenant=tenant)
     evidence = gather_evidence(tenant=tenant, current=before, candidate=draft, at=at)
+    if before.shadow is not None and before.shadow.number == number:
+        evidence["shadow"] = shadow_json(tenant=tenant)
     with transaction.atomic():
-        _lock(tenant)
-        current = _current_version(tenant)
-        _check_seen(current, before.number if seen_current is None else seen_current)
+        lock_tenant(tenant.pk)
+        current = current_version(tenant=tenant)
+        _check_seen(current, before.number, seen_current)
         version = _unpublished(tenant, number)
-        if (
-            before.settings.publish_needs_second_manager
-            and actor is not None
-            and version.author_id == actor.pk
-        ):
-            raise ForbiddenError("Here a second manager publishes: somebody who did not write the version.")
+        if before.settings.publish_needs_second_manager and actor is not None:
+            _check_second(version, actor)
         _put_in_force(version, current, actor=actor, evidence=evidence, at=at)
         _log(tenant, actor, "policy.published", version, at, settings=version.settings, note=version.note)
     return version
@@ -176,9 +180,9 @@ def roll_back(
     candidate = Policy(None, 0, settings, old.calibration)
     evidence = gather_evidence(tenant=tenant, current=before, candidate=candidate, at=now)
     with transaction.atomic():
-        _lock(tenant)
-        current = _current_version(tenant)
-        _check_seen(current, before.number if seen_current is None else seen_current)
+        lock_tenant(tenant.pk)
+        current = current_version(tenant=tenant)
+        _check_seen(current, before.number, seen_current)
         if current is not None and current.number == number:
             raise ConflictError(f"Version {number} is in force already.")
         note = note or f"Back to version {number}."
@@ -207,20 +211,44 @@ def publish_settings(
 ) -> PolicyVersion:
     """Write settings down on top of the version in force and publish them. Raises as the two steps."""
     with transaction.atomic():
-        _lock(tenant)
+        lock_tenant(tenant.pk)
         draft = _written(
-            tenant, author, _parsed(values), note, base=_current_version(tenant), at=at or timezone.now()
+            tenant,
+            author,
+            _parsed(values),
+            note,
+            base=current_version(tenant=tenant),
+            at=at or timezone.now(),
         )
         return publish(tenant=tenant, actor=author, number=draft.number, at=at)
 
 
+def writers_of(version: PolicyVersion) -> set[int]:
+    """Who wrote what a version says: its author, and those of the drafts it was made from, back to a version
+    that was in force. One query.
+    """
+    drafts, _ = _way_back(version)
+    return {author for author in (version.author_id, *drafts) if author is not None}
+
+
+def published_base(version: PolicyVersion) -> int | None:
+    """The id of the version once in force that a draft goes back to; None for the defaults. One query."""
+    return _way_back(version)[1]
+
+
+def _way_back(version: PolicyVersion) -> tuple[list[int | None], int | None]:
+    """The authors of the drafts that a version was made from, and the id of what they were made from."""
+    drafts = PolicyVersion.objects.for_tenant(version.tenant_id).filter(published_at__isnull=True)
+    made_from = {pk: rest for pk, *rest in drafts.values_list("id", "based_on_id", "author_id")}
+    authors: list[int | None] = []
+    base = version.based_on_id
+    while base in made_from:
+        base, author = made_from[base]
+        authors.append(author)
+    return authors, base
+
+
 # -- Inside a transaction
-
-
-def _lock(tenant: Tenant) -> None:
-    """The tenant's row is the lock: two managers change its policy one after the other."""
-    # Not the key itself, which rows that are written meanwhile refer to.
-    Tenant.objects.select_for_update(no_key=True).get(pk=tenant.pk)
 
 
 def _parsed(values: Mapping[str, Any]) -> TenantSettings:
@@ -241,6 +269,8 @@ def _written(
     calibration: Calibration | None = None,
 ) -> PolicyVersion:
     """A new draft under the next number; it reads the newest calibration unless told otherwise."""
+    if len(note) > MAX_NOTE_LENGTH:
+        raise InvalidError("The note is too long.", fields={"note": f"At most {MAX_NOTE_LENGTH} characters."})
     last = PolicyVersion.objects.for_tenant(tenant).aggregate(last=Max("number"))["last"] or 0
     version = PolicyVersion(
         tenant=tenant,
@@ -264,13 +294,17 @@ def _unpublished(tenant: Tenant, number: int) -> PolicyVersion:
     return version
 
 
-def _current_version(tenant: Tenant) -> PolicyVersion | None:
-    return PolicyVersion.objects.for_tenant(tenant).filter(state=PolicyState.PUBLISHED).first()
+def _check_second(version: PolicyVersion, actor: User) -> None:
+    if actor.pk in writers_of(version):
+        raise ForbiddenError(
+            "Here a second manager publishes: somebody who wrote no part of what is to be published."
+        )
 
 
-def _check_seen(current: PolicyVersion | None, seen: int) -> None:
+def _check_seen(current: PolicyVersion | None, judged_by: int, seen: int | None) -> None:
+    """That in force is still what this was judged against, and what the actor saw."""
     number = current.number if current is not None else 0
-    if number != seen:
+    if number != judged_by or seen not in (None, number):
         raise ConflictError(f"Version {number} was published meanwhile; nothing was changed.", current=number)
 
 

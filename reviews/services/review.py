@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -21,7 +21,7 @@ from reviews.models.decisions import DecisionAction
 from reviews.models.tenants import Role
 from reviews.models.turns import AnalysisState, Label, ReviewState
 from reviews.services import audit
-from reviews.services.counting import LabelChange, add_tally, label_counts, verdict_counts
+from reviews.services.counting import LabelChange, add_tally, day_of, label_counts, verdict_counts
 from reviews.services.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 
 MAX_NOTE_LENGTH = 10_000
@@ -252,8 +252,10 @@ _DECIDED_COLUMNS = (
 
 
 def _load(tenant: Tenant, turn_id: int, *, with_findings: bool = True) -> tuple[Turn, list[Finding]]:
+    """The turn, locked, since what is counted of it changes with the decision; and its findings."""
     try:
-        turn = Turn.objects.for_tenant(tenant).only(*_DECIDED_COLUMNS).get(pk=turn_id)
+        turns = Turn.objects.for_tenant(tenant).select_for_update(no_key=True, of=("self",))
+        turn = turns.only(*_DECIDED_COLUMNS).get(pk=turn_id)
     except Turn.DoesNotExist:
         raise NotFoundError("There is no such turn.") from None
     if turn.analysis_state not in (AnalysisState.DONE, AnalysisState.FAILED):
@@ -346,7 +348,7 @@ def _advance(turn: Turn, seen_version: int, values: dict[str, Any]) -> None:
 def _count(turn: Turn, changes: Sequence[LabelChange], *, verdict_before: str) -> None:
     """Count changed labels, and the turn's verdict when it is another one now."""
     tally = verdict_counts(
-        day=turn.occurred_at.astimezone(UTC).date(),
+        day=day_of(turn.occurred_at),
         profile_id=turn.profile_id,
         audit_rate=turn.audit_rate,
         before=verdict_before,

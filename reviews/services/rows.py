@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from functools import cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from reviews.formats.symfonic_event import FabricationEvent
 from reviews.models.bulk import on_postgresql, to_db_time
 from reviews.models.fields import encode_json
 from reviews.models.turns import KIND_BITS, ActionTaken, AnalysisState, ReviewState
-from reviews.services.counting import turn_names
+from reviews.services.counting import day_of, turn_names
 from reviews.services.judge import SEVERITY_RANK, Gate, Judgement, Shadowed
 
 IDENTITY_COLUMNS = (
@@ -155,7 +155,7 @@ def prepare(
         external_id=record.external_id,
         content_hash=digest,
         agent=record.agent,
-        day=occurred_at.astimezone(UTC).date(),
+        day=day_of(occurred_at),
         turn=(*identity, *judged, *UNTOUCHED.values()),
         payload=(tenant_id, *content_values(record), encode_json(runtime_event), "", ""),
         findings=findings,

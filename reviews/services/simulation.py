@@ -7,6 +7,7 @@ rules are not, since they change which findings there are.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
@@ -24,6 +25,8 @@ from reviews.core.simulation import Effect, Flip, Totals, flips, simulate
 from reviews.core.thresholds import Thresholds
 from reviews.models import ConfidenceProfile, DailyCount, GateCount, ProfileCount, Tenant, Turn
 from reviews.services.judge import Policy
+
+logger = logging.getLogger(__name__)
 
 #: Days back that a simulation may look; the first is the default.
 WINDOWS = (30, 7, 90, 365)
@@ -73,7 +76,8 @@ class Simulation:
     """Two policies over one window of a tenant's turns.
 
     ``calls_now`` and ``calls_then`` are turns that the critic's gate fires for, of ``gated`` turns whose
-    confidence is known.
+    confidence is known. ``not_counted`` flagged turns were stored by an earlier version and are still waiting
+    to be counted by profile; until they are, the numbers leave them out.
     """
 
     tenant: Tenant
@@ -86,6 +90,7 @@ class Simulation:
     calls_now: int
     calls_then: int
     gated: int
+    not_counted: int = 0
 
     @cached_property
     def now(self) -> Effect:
@@ -119,26 +124,30 @@ class Simulation:
         }
 
     def flipped_turns(self, limit: int = FLIPPED_SHOWN) -> list[FlippedTurn]:
-        """The turns that change fate, closest to the threshold first, newest first among equals. Two queries:
-        one for the profiles whose turns are all shown, one for the profile of which some are.
+        """The turns that change fate, up to ``limit`` each way, closest to the threshold first, newest first
+        among equals. Two queries each way: one for the profiles whose turns are all shown, one for the
+        profile of which some are.
         """
+        found = self._flipped(False, limit) + self._flipped(True, limit)
+        # Stable: within a distance the newest stay first.
+        return sorted(found, key=lambda flipped: flipped.distance)
+
+    def _flipped(self, refused_now: bool, limit: int) -> list[FlippedTurn]:
+        flips = [flip for flip in self.flips if flip.refused_now == refused_now]
         whole: list[Flip] = []
         room = limit
-        for flip in self.flips:
+        for flip in flips:
             if flip.turns > room:
                 break
             whole.append(flip)
             room -= flip.turns
         turns = self._turns([flip.profile_id for flip in whole], limit) if whole else []
-        if room and len(whole) < len(self.flips):
-            turns += self._turns([self.flips[len(whole)].profile_id], room)
-        known: dict[int | None, Flip] = {flip.profile_id: flip for flip in self.flips[: len(whole) + 1]}
-        found = [
-            FlippedTurn(turn, known[turn.profile_id].refused_now, known[turn.profile_id].distance)
-            for turn in turns
-        ]
-        # Stable: within a distance the newest stay first.
-        return sorted(found, key=lambda flipped: flipped.distance)
+        if room and len(whole) < len(flips):
+            turns += self._turns([flips[len(whole)].profile_id], room)
+        distances: dict[int | None, int] = {
+            flip.profile_id: flip.distance for flip in flips[: len(whole) + 1]
+        }
+        return [FlippedTurn(turn, refused_now, distances[turn.profile_id]) for turn in turns]
 
     def _turns(self, profile_ids: list[int], limit: int) -> list[Turn]:
         return list(
@@ -177,10 +186,12 @@ def simulate_policies(*, tenant: Tenant, current: Policy, candidate: Policy, win
         .annotate(turns=Sum("count"))
         .values_list("profile_id", "verdict", "turns")
     )
-    rows = [Row(*row) for row in counted if row[2]]
+    if wrong := [row for row in counted if row[2] < 0]:
+        logger.error("counts below zero", extra={"tenant": tenant.pk, "rows": wrong[:10]})
+    rows = [Row(*row) for row in counted if row[2] > 0]
     evidence = Evidence(rows, _profiles(tenant, {row.profile_id for row in rows}))
     flagged = sum(evidence.turns)
-    turns, strata = _day_counts(tenant, window)
+    turns, all_flagged, strata = _day_counts(tenant, window)
     calls_now, calls_then, gated = _gate_counts(tenant, window, current, candidate)
     return Simulation(
         tenant=tenant,
@@ -194,6 +205,7 @@ def simulate_policies(*, tenant: Tenant, current: Policy, candidate: Policy, win
         calls_now=calls_now,
         calls_then=calls_then,
         gated=gated,
+        not_counted=max(0, all_flagged - flagged),
     )
 
 
@@ -205,28 +217,29 @@ def _profiles(tenant: Tenant, wanted: set[int]) -> dict[int, Profile]:
         for profile_id, digest in ConfidenceProfile.objects.for_tenant(tenant).values_list("id", "digest")
         if profile_id in wanted
     }
-    new = [profile_id for profile_id, digest in digests.items() if digest not in _known]
+    # Other threads may empty the cache meanwhile, so what is needed is held here.
+    found = {profile_id: _known.get(digest) for profile_id, digest in digests.items()}
+    new = [profile_id for profile_id, profile in found.items() if profile is None]
     if len(_known) + len(new) > MAX_KNOWN:
         _known.clear()
-        new = list(digests)
     for start in range(0, len(new), 1000):
         rows = ConfidenceProfile.objects.for_tenant(tenant).filter(id__in=new[start : start + 1000])
-        for digest, content in rows.values_list("digest", "content"):
-            _known[bytes(digest)] = Profile.from_json(content)
-    return {profile_id: _known[digest] for profile_id, digest in digests.items()}
+        for profile_id, content in rows.values_list("id", "content"):
+            found[profile_id] = _known[digests[profile_id]] = Profile.from_json(content)
+    return {profile_id: profile for profile_id, profile in found.items() if profile is not None}
 
 
-def _day_counts(tenant: Tenant, window: Window) -> tuple[int, tuple[Stratum, ...]]:
-    """All turns of the window, and what the audit sample says, by the rate it was drawn at."""
+def _day_counts(tenant: Tenant, window: Window) -> tuple[int, int, tuple[Stratum, ...]]:
+    """All turns of the window, the flagged ones, and what the audit sample says, by its rates."""
     sums = dict(
         DailyCount.objects.for_tenant(tenant)
         .filter(day__gte=window.first, day__lte=window.last)
-        .filter(Q(name="turns") | Q(name__startswith="audit:"))
+        .filter(Q(name__in=["turns", "flagged"]) | Q(name__startswith="audit:"))
         .values("name")
         .annotate(sum=Sum("count"))
         .values_list("name", "sum")
     )
-    rates = sorted({int(name.split(":")[1]) for name in sums if name != "turns"})
+    rates = sorted({int(name.split(":")[1]) for name in sums if ":" in name})
     strata = (
         Stratum(
             rate=rate / UNIT,
@@ -236,7 +249,8 @@ def _day_counts(tenant: Tenant, window: Window) -> tuple[int, tuple[Stratum, ...
         )
         for rate in rates
     )
-    return sums.get("turns", 0), tuple(stratum for stratum in strata if stratum.sampled)
+    sampled = tuple(stratum for stratum in strata if stratum.sampled)
+    return sums.get("turns", 0), sums.get("flagged", 0), sampled
 
 
 def _gate_counts(tenant: Tenant, window: Window, current: Policy, candidate: Policy) -> tuple[int, int, int]:

@@ -14,8 +14,9 @@ from reviews.models import GroundingSuggestion, PolicyVersion, Tenant, User
 from reviews.models.policies import PolicyState, RuleKind, SuggestionState
 from reviews.services import audit
 from reviews.services.errors import ConflictError, NotFoundError
-from reviews.services.policies import unpublished_versions
-from reviews.services.publishing import save_draft
+from reviews.services.locking import lock_tenant
+from reviews.services.policies import current_version, policy_version, unpublished_versions
+from reviews.services.publishing import published_base, save_draft
 
 #: A dismissed suggestion comes back when so many times as many labels speak for it as when it was dismissed.
 COMES_BACK_AT = 2
@@ -37,25 +38,30 @@ def open_suggestions(*, tenant: Tenant) -> list[GroundingSuggestion]:
     return list(rows.order_by("-agree", "against", "id"))
 
 
-def accept_suggestion(*, tenant: Tenant, actor: User, suggestion_id: int) -> PolicyVersion:
-    """Write the rule into a draft: the newest there is, else a new one on the policy in force.
+def accept_suggestion(
+    *, tenant: Tenant, actor: User, suggestion_id: int, based_on: int | None = None
+) -> PolicyVersion:
+    """Write the rule into a draft: that made from version ``based_on``, which the actor was looking at.
 
-    Nothing is published. Returns the draft, or the version that has the rule already.
+    Without it, from the newest draft that goes back to the version in force, or from that version. Nothing is
+    published. Returns the draft, or the version that has the rule already.
 
     Raises:
-        NotFoundError: no such suggestion here.
-        ConflictError: it has been decided or withdrawn meanwhile.
+        NotFoundError: no such suggestion here, or no such version.
+        ConflictError: it has been decided or withdrawn meanwhile, or that draft has been replaced.
         InvalidError: the draft has no room for another rule of its kind.
     """
     now = timezone.now()
     with transaction.atomic():
         # The lock under which a policy changes, so that the draft is still the newest when it is written to.
-        _lock(tenant.pk)
+        lock_tenant(tenant.pk)
         suggestion = _decide(tenant, actor, suggestion_id, SuggestionState.ACCEPTED, now)
-        base = _newest(tenant)
+        base = _base(tenant)
+        if based_on is not None:
+            base = policy_version(tenant=tenant, number=based_on) if based_on else None
         before = (base.settings if base else None) or {}
         values = _with_rule(before, suggestion)
-        if base is not None and values == before:
+        if base is not None and values == before and base.state != PolicyState.SUPERSEDED:
             version = base
         else:
             version = save_draft(
@@ -89,13 +95,16 @@ def dismiss_suggestion(*, tenant: Tenant, actor: User, suggestion_id: int) -> Gr
 def refresh_suggestions(*, tenant_id: int, found: Iterable[Suggestion], at: datetime) -> Refreshed:
     """Bring the stored suggestions in line with what was found just now. Call inside a transaction.
 
-    Open ones get the new numbers, or are withdrawn when they were not found. Accepted ones stay accepted. A
+    Open ones get the new numbers, or are withdrawn when they were not found. Accepted ones stay accepted as
+    long as a draft holds the rule; found again without one (rules in force are not looked for), they are open
+    again. A
     dismissed one keeps the numbers it was dismissed with, and is opened again only when twice as many labels
     speak for it. A withdrawn one that is found again is opened again.
     """
-    _lock(tenant_id)
+    lock_tenant(tenant_id)
     rows = GroundingSuggestion.objects.for_tenant(tenant_id)
     known = {(row.rule, row.subject, row.value): row for row in rows.select_for_update().order_by("id")}
+    drafts = [version.settings or {} for version in unpublished_versions(tenant=tenant_id)]
     supported: set[int] = set()
     new = 0
     for suggestion in found:
@@ -118,8 +127,10 @@ def refresh_suggestions(*, tenant_id: int, found: Iterable[Suggestion], at: date
             new += 1
         elif row.state == SuggestionState.OPEN:
             rows.filter(pk=row.pk).update(**numbers)
-        elif row.state == SuggestionState.WITHDRAWN or (
-            row.state == SuggestionState.DISMISSED and suggestion.agree >= COMES_BACK_AT * row.agree
+        elif (
+            row.state == SuggestionState.WITHDRAWN
+            or (row.state == SuggestionState.ACCEPTED and not _is_drafted(drafts, row))
+            or (row.state == SuggestionState.DISMISSED and suggestion.agree >= COMES_BACK_AT * row.agree)
         ):
             rows.filter(pk=row.pk).update(
                 state=SuggestionState.OPEN, found_at=at, decided_by=None, decided_at=None, **numbers
@@ -148,11 +159,6 @@ def note_of(suggestion: GroundingSuggestion) -> str:
 # -- Inside a transaction
 
 
-def _lock(tenant_id: int) -> None:
-    """The tenant's row, and only then its suggestions: whoever changes several things never deadlocks."""
-    Tenant.objects.select_for_update(no_key=True).get(pk=tenant_id)
-
-
 def _decide(
     tenant: Tenant, actor: User, suggestion_id: int, state: SuggestionState, at: datetime
 ) -> GroundingSuggestion:
@@ -169,12 +175,20 @@ def _decide(
     return suggestion
 
 
-def _newest(tenant: Tenant) -> PolicyVersion | None:
-    """The newest draft, else the version in force, else None for the defaults."""
+def _base(tenant: Tenant) -> PolicyVersion | None:
+    """The newest draft when it goes back to the version in force, else that version, else None (defaults).
+
+    A draft that was left lying while others were published would take their changes back.
+    """
+    current = current_version(tenant=tenant)
     drafts = unpublished_versions(tenant=tenant)
-    if drafts:
+    if drafts and published_base(drafts[0]) == (current.pk if current else None):
         return drafts[0]
-    return PolicyVersion.objects.for_tenant(tenant).filter(state=PolicyState.PUBLISHED).first()
+    return current
+
+
+def _is_drafted(drafts: list[dict[str, Any]], suggestion: GroundingSuggestion) -> bool:
+    return any(_with_rule(settings, suggestion) == settings for settings in drafts)
 
 
 def _with_rule(settings: dict[str, Any], suggestion: GroundingSuggestion) -> dict[str, Any]:

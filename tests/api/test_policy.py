@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from reviews.core.settings import TenantSettings, parse_settings
-from reviews.models import Tenant
+from reviews.models import PolicyVersion, Tenant
 from reviews.services.publishing import publish_settings
 
 from .conftest import CONFINING
@@ -84,3 +84,16 @@ def test_head_has_the_headers_only(api):
     assert response.headers["ETag"]
     assert isinstance(api, Client)
     assert response.content == b""
+
+
+def test_another_content_under_the_same_number_is_sent(api, tenant):
+    """As after a database was restored to the day before."""
+    publish_settings(tenant=tenant, author=None, values={"fabrication_check_mode": "revise"})
+    etag = api.get(POLICY).headers["ETag"]
+    version = PolicyVersion.objects.for_tenant(tenant).get(number=2)
+    version.settings = {**version.settings, "fabrication_check_mode": "refuse"}
+    version.created_at = version.created_at.replace(year=2020)
+    version.save()
+    response = api.get(POLICY, headers={"if-none-match": etag})
+    assert response.status_code == 200
+    assert response.json()["settings"]["fabrication_check_mode"] == "refuse"

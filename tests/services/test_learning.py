@@ -310,6 +310,12 @@ def test_a_tenant_is_due_when_its_labels_have_changed(tenant, other_tenant):
     assert tenants_to_learn() == []
     undo_decision(tenant=tenant, actor=rita, decision_id=decided.decision_id)
     assert tenants_to_learn() == [tenant]
+    learn(tenant)
+    # Given back by an undo, with the time it had: as many labels as before, none of them newer.
+    changed = decide_turn(tenant=tenant, actor=rita, turn_id=first.pk, label="fabricated", seen_version=3)
+    learn(tenant)
+    undo_decision(tenant=tenant, actor=rita, decision_id=changed.decision_id)
+    assert tenants_to_learn() == [tenant]
 
 
 def test_a_label_that_changed_nothing_is_not_learned_from_every_night(tenant):

@@ -14,6 +14,7 @@ from reviews.core.profiles import MANY_TOOLS, UNKNOWN_TOOLS, Claim, Profile
 from reviews.models import ConfidenceProfile, GateCount, ProfileCount, Turn
 from reviews.models.tenants import Role
 from reviews.models.turns import Source
+from reviews.services import profiles
 from reviews.services.analysis import analyse_pending
 from reviews.services.events import accept_event
 from reviews.services.intake import accept_turns, check_turn
@@ -134,7 +135,7 @@ def test_an_activation_tells_what_the_gate_would_read(tenant):
     }
 
 
-def test_turns_stored_before_there_were_profiles_get_theirs(tenant, other_tenant):
+def test_turns_stored_before_there_were_profiles_get_theirs(tenant, other_tenant, monkeypatch):
     rita = make_member(tenant)
     turns = [
         make_turn(tenant),
@@ -147,9 +148,8 @@ def test_turns_stored_before_there_were_profiles_get_theirs(tenant, other_tenant
     for mine in (tenant, other_tenant):
         Turn.objects.for_tenant(mine).update(profile=None)
         ProfileCount.objects.for_tenant(mine).delete()
-    assert fill_missing(limit=2) == 2
-    assert fill_missing(limit=2) == 1
-    assert fill_missing(limit=2) == 0
+    monkeypatch.setattr(profiles, "FILL_SIZE", 1)
+    assert [fill_missing() for _ in range(4)] == [1, 1, 1, 0]
     assert [profile(turn) for turn in turns[:3]] == before
     for mine in (tenant, other_tenant):
         assert_counts_hold(mine)

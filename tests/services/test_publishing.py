@@ -10,6 +10,7 @@ import pytest
 from reviews.core.settings import TenantSettings
 from reviews.models import AuditEvent, PolicyVersion
 from reviews.models.tenants import Role
+from reviews.services import publishing
 from reviews.services.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from reviews.services.policies import current_policy, policy_of, policy_version, unpublished_versions
 from reviews.services.publishing import (
@@ -272,3 +273,63 @@ def test_rolling_back_does_not_switch_off_that_two_are_needed(tenant, max_):
 
 def test_a_new_tenant_starts_with_nothing_in_shadow(db):
     assert current_policy(tenant=make_tenant("fresh")).shadow is None
+
+
+def test_whoever_wrote_a_part_of_it_does_not_publish_alone(tenant, max_, mona):
+    """Also when somebody else edited it in between, perhaps without looking at the rest."""
+    publish(tenant=tenant, actor=max_, number=draft(tenant, max_, publish_needs_second_manager=True).number)
+    ours = {"publish_needs_second_manager": True}
+    draft(tenant, max_, based_on=2, fabrication_check_mode="off", **ours)
+    draft(tenant, mona, based_on=3, fabrication_check_mode="off", audit_sample_rate=0.5, **ours)
+    for manager in (max_, mona):
+        with pytest.raises(ForbiddenError, match="no part of"):
+            publish(tenant=tenant, actor=manager, number=4)
+    third = make_member(tenant, Role.MANAGER, "nils")
+    publish(tenant=tenant, actor=third, number=4)
+    # What was published is behind them: the next draft starts afresh.
+    draft(tenant, mona, based_on=4, **ours)
+    publish(tenant=tenant, actor=max_, number=5)
+
+
+def test_what_is_put_in_force_was_judged_against_what_is_in_force(tenant, max_, mona, monkeypatch):
+    """Fault injection: while the evidence is gathered, another version is published."""
+    first = draft(tenant, max_)
+    other = draft(tenant, mona, publish_needs_second_manager=True)
+    gather = publishing.gather_evidence
+
+    def slow(**arguments):
+        if arguments["candidate"].number == first.number:
+            publish(tenant=tenant, actor=mona, number=other.number)
+        return gather(**arguments)
+
+    monkeypatch.setattr(publishing, "gather_evidence", slow)
+    # Whatever version the request says was seen, also the one that has just been published.
+    with pytest.raises(ConflictError, match="Version 3 was published meanwhile"):
+        publish(tenant=tenant, actor=max_, number=first.number, seen_current=other.number)
+    assert states(tenant) == {1: "superseded", 2: "draft", 3: "published"}
+
+
+def test_a_note_that_does_not_fit_is_told(tenant, max_):
+    with pytest.raises(InvalidError) as caught:
+        save_draft(tenant=tenant, author=max_, values=REFUSE, based_on=1, note="x" * 501)
+    assert set(caught.value.details["fields"]) == {"note"}
+
+
+def test_how_a_version_did_in_shadow_is_kept_when_it_is_published(tenant, max_):
+    start_shadow(tenant=tenant, actor=max_, number=draft(tenant, max_).number)
+    make_turn(tenant, "I sent it.")
+    make_turn(tenant, "Good morning.")
+    version = publish(tenant=tenant, actor=max_, number=2)
+    shadow = version.evidence["shadow"]
+    assert (shadow["turns"], shadow["agree"], shadow["extra"], shadow["fewer"]) == (2, 1, 1, 0)
+    assert shadow["precision"] == {"labelled": 0, "needed": 20, "among": "refused"}
+
+
+def test_settings_that_a_newer_release_wrote_do_not_stop_a_tenant(tenant, caplog):
+    version = PolicyVersion.objects.for_tenant(tenant).get()
+    version.settings = {**version.settings, "from_the_future": 1}
+    version.created_at = version.created_at.replace(microsecond=1)
+    version.save()
+    with caplog.at_level("WARNING", logger="reviews"):
+        assert current_policy(tenant=tenant).settings == TenantSettings(audit_sample_rate=0)
+    assert "newer release" in caplog.text

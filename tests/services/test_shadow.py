@@ -7,11 +7,12 @@ import pytest
 from reviews.core.estimates import Estimate, NotEnough
 from reviews.models import ShadowOutcome, Turn
 from reviews.models.tenants import Role
+from reviews.services.events import accept_event
 from reviews.services.intake import check_turn
 from reviews.services.publishing import end_shadow, save_draft, start_shadow
 from reviews.services.review import decide_turn
 from reviews.services.shadow import shadow_report
-from tests.factories import CLAIM, make_member, make_record, make_tenant, make_turn
+from tests.factories import CLAIM, make_event, make_member, make_record, make_tenant, make_turn
 
 
 @pytest.fixture
@@ -94,3 +95,13 @@ def test_a_report_takes_three_queries(tenant, max_, django_assert_max_num_querie
         make_turn(tenant, CLAIM)
     with django_assert_max_num_queries(3):
         shadow_report(tenant=tenant)
+
+
+def test_a_turn_whose_event_came_first_is_judged_by_both_too(tenant, max_):
+    in_shadow(tenant, max_, fabrication_refuse_min_confidence=0.8)
+    event = make_event("run-1", [{"identifier": "I sent", "kind": "verb_claim"}])
+    accept_event(tenant=tenant, event=event)
+    assert shadow_report(tenant=tenant).turns == 0
+    make_turn(tenant, "I sent it.", external_id="run-1")
+    report = shadow_report(tenant=tenant)
+    assert (report.turns, report.extra) == (1, 1)

@@ -13,7 +13,7 @@ from reviews.models import AuditEvent, GroundingSuggestion, PolicyVersion, Tenan
 from reviews.models.policies import PolicyState, SuggestionState
 from reviews.services.errors import ConflictError, InvalidError, NotFoundError
 from reviews.services.policies import current_policy, unpublished_versions
-from reviews.services.publishing import publish, save_draft, start_shadow
+from reviews.services.publishing import discard, publish, save_draft, start_shadow
 from reviews.services.suggestions import (
     Refreshed,
     accept_suggestion,
@@ -244,3 +244,42 @@ def test_an_accepted_one_stays_accepted(tenant):
 
 def test_a_value_too_long_to_keep_is_left_out(tenant):
     assert found(tenant, Suggestion("tool_fragment", "checked", "x" * 201, 9, 0, (7,))) == Refreshed(0, 0, 0)
+
+
+def test_an_accepted_one_whose_draft_was_discarded_is_open_again_when_it_is_found(tenant):
+    found(tenant, KEY)
+    draft = accept(tenant, KEY)
+    found(tenant, KEY)
+    assert row(tenant, KEY).state == SuggestionState.ACCEPTED
+    discard(tenant=tenant, actor=make_member(tenant), number=draft.number)
+    found(tenant, KEY)
+    assert row(tenant, KEY).state == SuggestionState.OPEN
+
+
+def test_a_draft_that_was_left_lying_takes_nothing_back(tenant):
+    """The rule goes on what is in force, not into a draft made from an older version."""
+    old = save_draft(tenant=tenant, author=None, values={"fabrication_check_mode": "revise"}, based_on=1)
+    newer = save_draft(tenant=tenant, author=None, values={"fabrication_check_mode": "refuse"}, based_on=1)
+    publish(tenant=tenant, actor=None, number=newer.number)
+    found(tenant, KEY)
+    version = accept(tenant, KEY)
+    assert (version.based_on.number, version.settings["fabrication_check_mode"]) == (newer.number, "refuse")
+    assert PolicyVersion.objects.for_tenant(tenant).get(number=old.number).state == PolicyState.DRAFT
+
+
+def test_a_rule_goes_into_the_version_that_was_looked_at(tenant):
+    mine = save_draft(tenant=tenant, author=None, values={"fabrication_check_mode": "revise"}, based_on=1)
+    save_draft(tenant=tenant, author=None, values={"fabrication_check_mode": "refuse"}, based_on=1)
+    found(tenant, KEY)
+    manager, suggestion_id = make_member(tenant), row(tenant, KEY).pk
+    version = accept_suggestion(
+        tenant=tenant, actor=manager, suggestion_id=suggestion_id, based_on=mine.number
+    )
+    assert (version.based_on, version.settings["fabrication_check_mode"]) == (mine, "revise")
+    # That draft has been replaced now: who still looks at it is told, and nothing is decided.
+    found(tenant, FRAGMENT)
+    with pytest.raises(ConflictError, match="replaced"):
+        accept_suggestion(
+            tenant=tenant, actor=manager, suggestion_id=row(tenant, FRAGMENT).pk, based_on=mine.number
+        )
+    assert row(tenant, FRAGMENT).state == SuggestionState.OPEN

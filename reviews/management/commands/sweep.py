@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from django.core.checks import Tags
@@ -19,7 +20,6 @@ class Command(BaseCommand):
     def handle(self, **_: Any) -> None:
         released = analysis.release_expired() + jobs.release_expired()
         progress = analysis.analyse_pending()
-        while profiles.fill_missing():
-            pass
+        profiles.fill_missing(seconds=math.inf)
         jobs.run_jobs()
         self.stdout.write(f"{released} released, {progress.analysed} analysed, {progress.failed} failed")
