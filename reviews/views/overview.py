@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
-from math import floor
 from typing import Any, NamedTuple
 
 from django.http import HttpResponse
@@ -19,10 +18,11 @@ from reviews.models.tenants import Role
 from reviews.models.turns import Kind
 from reviews.services import overview
 from reviews.services.overview import Count, Figures, Speed
+from reviews.services.policies import policy_of
 from reviews.services.shadow import shadow_report
 from reviews.views.ages import age
 from reviews.views.charts import precision_range, rate_chart
-from reviews.views.policy_words import estimate_words
+from reviews.views.estimates import ShadowWords, shadow_words
 
 #: What the page of a tenant without turns says it has seen.
 NOTHING_SEEN = "nothing"
@@ -118,16 +118,12 @@ def _fingerprint(shown: list[Figure]) -> str:
 
 
 class Shadow(NamedTuple):
-    """How the version in shadow does, in words."""
+    """The version in shadow, and how it does."""
 
     number: int
     url: str
     since: datetime | None
-    turns: str
-    agreement: str
-    extra: str
-    fewer: str
-    precision: str
+    words: ShadowWords
 
 
 def _shadow(request: TenantRequest) -> Shadow | None:
@@ -135,23 +131,16 @@ def _shadow(request: TenantRequest) -> Shadow | None:
     if report is None:
         return None
     number = report.version.number
-    return Shadow(
-        number=number,
-        url=reverse("reviews:policy-version", args=[request.tenant.slug, number]),
-        since=report.version.shadow_since,
-        turns=f"{report.turns:,}",
-        agreement=_agreement(report.agree, report.turns),
-        extra=f"{report.extra:,}",
-        fewer=f"{report.fewer:,}",
-        precision=estimate_words(report.precision),
+    words = shadow_words(
+        turns=report.turns,
+        agree=report.agree,
+        extra=report.extra,
+        fewer=report.fewer,
+        precision=report.precision,
+        mode=policy_of(report.version).settings.fabrication_check_mode,
     )
-
-
-def _agreement(agree: int, turns: int) -> str:
-    """In per cent; 100 is kept for when there is no exception."""
-    if not turns:
-        return "–"
-    return "100 %" if agree == turns else f"{min(floor(agree / turns * 1000) / 10, 99.9):.1f} %"
+    url = reverse("reviews:policy-version", args=[request.tenant.slug, number])
+    return Shadow(number, url, report.version.shadow_since, words)
 
 
 def _number(count: Count) -> str:

@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reviews.access import TenantRequest, tenant_view
 from reviews.models import PolicyVersion
@@ -21,11 +21,11 @@ from reviews.services.errors import ConflictError, DomainError, ForbiddenError, 
 from reviews.services.judge import Policy
 from reviews.services.policies import DEFAULTS, current_policy, policy_of, policy_version
 from reviews.services.policy_evidence import evidence_json
-from reviews.services.publishing import UNPUBLISHED
+from reviews.services.publishing import UNPUBLISHED, writers_of
 from reviews.services.simulation import WINDOWS, last_days, simulate_policies
 from reviews.setting_words import values_in_words
 from reviews.views.policy_words import EvidenceTable, evidence_table, name_of, state_of, version_diff
-from reviews.views.settings import MAX_DIGITS, settings_page
+from reviews.views.settings import MAX_DIGITS, manager_action, settings_page
 
 
 @require_safe
@@ -34,8 +34,12 @@ def version_view(request: TenantRequest, number: int) -> HttpResponse:
     return show_version(request, number)
 
 
-@require_POST
-@tenant_view(Role.MANAGER)
+def address_of(request: TenantRequest, number: int) -> str:
+    """The address of a version's page."""
+    return reverse("reviews:policy-version", args=[request.tenant.slug, number])
+
+
+@manager_action(address_of)
 def publish(request: TenantRequest, number: int) -> HttpResponse:
     """Put a draft in force, unless another version was published since the page was made."""
 
@@ -48,8 +52,7 @@ def publish(request: TenantRequest, number: int) -> HttpResponse:
     return _act(request, number, act)
 
 
-@require_POST
-@tenant_view(Role.MANAGER)
+@manager_action(address_of)
 def discard(request: TenantRequest, number: int) -> HttpResponse:
     def act() -> tuple[int, str]:
         publishing.discard(tenant=request.tenant, actor=request.user, number=number)
@@ -58,8 +61,7 @@ def discard(request: TenantRequest, number: int) -> HttpResponse:
     return _act(request, number, act)
 
 
-@require_POST
-@tenant_view(Role.MANAGER)
+@manager_action(address_of)
 def start_shadow(request: TenantRequest, number: int) -> HttpResponse:
     def act() -> tuple[int, str]:
         publishing.start_shadow(tenant=request.tenant, actor=request.user, number=number)
@@ -68,8 +70,7 @@ def start_shadow(request: TenantRequest, number: int) -> HttpResponse:
     return _act(request, number, act)
 
 
-@require_POST
-@tenant_view(Role.MANAGER)
+@manager_action(address_of)
 def end_shadow(request: TenantRequest, number: int) -> HttpResponse:
     def act() -> tuple[int, str]:
         publishing.end_shadow(tenant=request.tenant, actor=request.user, number=number)
@@ -78,15 +79,14 @@ def end_shadow(request: TenantRequest, number: int) -> HttpResponse:
     return _act(request, number, act)
 
 
-@require_POST
-@tenant_view(Role.MANAGER)
+@manager_action(address_of)
 def roll_back(request: TenantRequest, number: int) -> HttpResponse:
     """Publish a copy of a version that was in force before, and go to the copy."""
 
     def act() -> tuple[int, str]:
         form = NoteForm(request.POST)
         if not form.is_valid():
-            raise InvalidError("The note is longer than 500 characters.", fields={})
+            raise InvalidError(f"Note: {' '.join(map(str, form.errors['note']))}", fields={})
         copy = publishing.roll_back(
             tenant=request.tenant,
             actor=request.user,
@@ -100,9 +100,12 @@ def roll_back(request: TenantRequest, number: int) -> HttpResponse:
 
 
 def show_version(
-    request: TenantRequest, number: int, *, problem: str = "", status: int = 200
+    request: TenantRequest, number: int, *, problem: str = "", is_stale: bool = False, status: int = 200
 ) -> HttpResponse:
-    """The page of a version; ``problem`` says why an action on it was refused."""
+    """The page of a version; ``problem`` says why an action on it was refused.
+
+    ``is_stale``: because another version was put in force since the person looked.
+    """
     version = found_version(request, number)
     policy, current = policy_of(version), current_policy(tenant=request.tenant)
     is_open = version.state in UNPUBLISHED
@@ -111,6 +114,7 @@ def show_version(
     old = policy_of(before) if before else DEFAULTS
     evidence = _evidence(request, version, policy, current)
     second = current.settings.publish_needs_second_manager
+    writers = writers_of(version) if second and is_open else set()
     context: dict[str, Any] = {
         "version": version,
         "state": state_of(version),
@@ -127,10 +131,11 @@ def show_version(
         "is_current": version.number == current.number,
         "other_in_shadow": current.shadow.number if current.shadow and current.shadow.id != version.pk else 0,
         "may_manage": request.membership.may(Role.MANAGER),
-        "needs_another": second and version.author_id == request.user.pk,
+        "needs_another": _needs_another(request, version) if request.user.pk in writers else "",
         "second_manager": second,
         "note": request.POST.get("note", "") if problem else "",
         "problem": problem,
+        "is_stale": is_stale,
     }
     return settings_page(request, "policy-versions", "reviews/policy/version.html", context, status=status)
 
@@ -167,15 +172,16 @@ def _evidence(
     request: TenantRequest, version: PolicyVersion, policy: Policy, current: Policy
 ) -> EvidenceTable | None:
     """What was known when it was published; for a draft, what is predicted from today's numbers."""
+    mode = policy.settings.fabrication_check_mode
     if version.state not in UNPUBLISHED:
-        return evidence_table(version.evidence) if version.evidence else None
+        return evidence_table(version.evidence, mode=mode) if version.evidence else None
     found = simulate_policies(
         tenant=request.tenant,
         current=current,
         candidate=policy,
         window=last_days(WINDOWS[0], now=timezone.now()),
     )
-    return evidence_table(evidence_json(found))
+    return evidence_table(evidence_json(found), mode=mode)
 
 
 def _act(request: TenantRequest, number: int, act: Callable[[], tuple[int, str]]) -> HttpResponse:
@@ -184,17 +190,31 @@ def _act(request: TenantRequest, number: int, act: Callable[[], tuple[int, str]]
     try:
         number, done = act()
     except DomainError as error:
-        return show_version(request, number, problem=_problem(error), status=_status_of(error))
-    address = reverse("reviews:policy-version", args=[request.tenant.slug, number])
-    return redirect(f"{address}?done={done}")
+        problem, is_stale = _problem(request, number, error)
+        return show_version(request, number, problem=problem, is_stale=is_stale, status=_status_of(error))
+    return redirect(f"{address_of(request, number)}?done={done}")
 
 
-def _problem(error: DomainError) -> str:
+def _problem(request: TenantRequest, number: int, error: DomainError) -> tuple[str, bool]:
+    """Why something was refused, and whether because another version was put in force meanwhile."""
+    version = found_version(request, number)
     if isinstance(error, ForbiddenError):
-        return "You wrote this version; another manager has to publish it."
-    if isinstance(error, ConflictError) and "current" in error.details:
-        return f"{error.message} Below is what this version would change now."
-    return error.message
+        return _needs_another(request, version), False
+    if isinstance(error, ConflictError):
+        if "current" in error.details:
+            return error.message, True
+        if version.state not in UNPUBLISHED:
+            verb = "is" if version.state == PolicyState.PUBLISHED else "was"
+            word = state_of(version).word.removeprefix("was ")
+            return f"Version {number} {verb} {word}; nothing was changed.", False
+    return error.message, False
+
+
+def _needs_another(request: TenantRequest, version: PolicyVersion) -> str:
+    wrote = (
+        "this version" if version.author_id == request.user.pk else "a draft that this version was made from"
+    )
+    return f"You wrote {wrote}; another manager has to publish it."
 
 
 def _status_of(error: DomainError) -> int:

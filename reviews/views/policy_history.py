@@ -21,6 +21,7 @@ from reviews.services.policies import (
     policy_version,
 )
 from reviews.services.publishing import UNPUBLISHED
+from reviews.views.policies import compared_with
 from reviews.views.policy_words import State, name_of, state_of, version_diff
 from reviews.views.settings import MAX_DIGITS, settings_page
 
@@ -113,15 +114,20 @@ class Side(NamedTuple):
 def compare(request: TenantRequest) -> HttpResponse:
     """The difference between ``?from=`` and ``?to=``; 0 names the defaults.
 
-    Without them, between the version in force and the newest.
+    Without ``to`` that is the newest version, and without ``from`` what the other one takes the place of, or
+    took.
     """
     offered = _offered(request)
-    first = request.GET.get("from") or str(current_policy(tenant=request.tenant).number)
-    second = request.GET.get("to") or str(offered[0].number if offered else 0)
+    first, second = request.GET.get("from") or "", request.GET.get("to") or ""
+    if not second:
+        others = [version.number for version in offered if str(version.number) != first]
+        second = str(others[0] if others else 0)
     context: dict[str, Any] = {}
     status = 200
     try:
-        before, after = _chosen(request, first), _chosen(request, second)
+        after = _chosen(request, second)
+        first = first or str(_replaced_by(request, after))
+        before = _chosen(request, first)
     except DomainError as error:
         before = after = None
         context["problem"] = error.message
@@ -132,6 +138,12 @@ def compare(request: TenantRequest) -> HttpResponse:
     context["before"] = _side(offered, before, first)
     context["after"] = _side(offered, after, second)
     return settings_page(request, "policy-versions", "reviews/policy/compare.html", context, status=status)
+
+
+def _replaced_by(request: TenantRequest, version: PolicyVersion | None) -> int:
+    """The number of what a version (None: the defaults) is compared with when nobody says."""
+    current = current_policy(tenant=request.tenant)
+    return compared_with(request, version, current) if version else current.number
 
 
 def _offered(request: TenantRequest) -> list[PolicyVersion]:

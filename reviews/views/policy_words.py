@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -13,13 +13,18 @@ from reviews.models import PolicyVersion
 from reviews.models.policies import PolicyState
 from reviews.services.judge import Policy
 from reviews.setting_words import ALWAYS_OFF, SETTINGS, entry_name, in_words
-
-#: Among which turns labels are missing for an estimate.
-AMONG = {
-    "refused": "labels on refused turns",
-    "let_through": "labels on flagged turns that are let through",
-    "unflagged": "labels in the audit sample",
-}
+from reviews.views.estimates import (
+    CRITIC,
+    OBSERVED,
+    REFUSED,
+    REVISED,
+    Said,
+    ShadowWords,
+    not_counted_words,
+    rate_words,
+    said_of,
+    shadow_words,
+)
 
 
 class State(NamedTuple):
@@ -115,63 +120,72 @@ class EvidenceRow(NamedTuple):
     """One number before and after; ``change`` is empty where a difference would say nothing."""
 
     name: str
-    before: str
-    after: str
+    before: Said
+    after: Said
     change: str = ""
 
 
 class EvidenceTable(NamedTuple):
-    """What was, or is, known of a version's effect. ``labels`` and ``flips`` are sentences."""
+    """What was, or is, known of a version's effect. ``labels``, ``flips`` and ``not_counted`` are sentences.
+
+    ``shadow`` is how the version did in shadow, when it came from there.
+    """
 
     days: str
     turns: str
     labels: str
     flips: str
+    not_counted: str
     replaces: int
     rows: list[EvidenceRow]
+    shadow: ShadowWords | None
 
 
-def evidence_table(evidence: Mapping[str, Any]) -> EvidenceTable:
-    """``evidence`` as ``services.policy_evidence.evidence_json`` gives it."""
+def evidence_table(evidence: Mapping[str, Any], *, mode: str) -> EvidenceTable:
+    """``evidence`` as ``services.policy_evidence`` gives it, of a version in this ``mode``."""
     before, after, labels, flips = (evidence[name] for name in ("before", "after", "labels", "flips"))
     first, last = (date.fromisoformat(evidence[name]) for name in ("first_day", "last_day"))
+    days = (last - first).days + 1
     return EvidenceTable(
         days=f"{first.day} {first:%b} to {last.day} {last:%b %Y}",
         turns=f"{evidence['turns']:,} turns, {evidence['flagged']:,} of them flagged",
         labels=f"{labels['fabricated']:,} fabricated, {labels['false_alarm']:,} false alarms, "
         f"{labels['unsure']:,} unsure; {labels['audited']:,} of them in the audit sample",
         flips=_flips(flips["to_refused"], flips["from_refused"]),
+        not_counted=not_counted_words(evidence.get("not_counted", 0)),
         replaces=evidence["replaces"],
         rows=[
-            *(
-                EvidenceRow(
-                    label, f"{before[name]:,}", f"{after[name]:,}", _change(before[name], after[name])
-                )
-                for name, label in (
-                    ("refused", "Refused"),
-                    ("revised", "Sent to revision"),
-                    ("observed", "Recorded only"),
-                    ("critic_calls", "Calls of the critic"),
-                )
-            ),
-            *(
-                EvidenceRow(
-                    label, estimate_words(_estimate(before[name])), estimate_words(_estimate(after[name]))
-                )
-                for name, label in (("precision", "Precision"), ("recall", "Recall"))
-            ),
+            _number_row(REFUSED, before["refused"], after["refused"]),
+            _number_row(REVISED, before["revised"], after["revised"]),
+            _number_row(OBSERVED, before["observed"], after["observed"]),
+            _rate_row(CRITIC, before["critic_calls"] / days, after["critic_calls"] / days),
+            _share_row("Precision", "precision", before, after),
+            _share_row("Recall", "recall", before, after),
         ],
+        shadow=_shadow(evidence.get("shadow"), mode),
     )
 
 
-def estimate_words(estimate: Estimate | NotEnough) -> str:
-    """A share with its interval, or what is missing for one."""
-    if isinstance(estimate, Estimate):
-        value, low, high = (f"{share * 100:.0f}" for share in (estimate.value, estimate.low, estimate.high))
-        return f"{value} % (between {low} % and {high} %)"
-    if estimate.among == "fabricated":
-        return "cannot be told: no turn is labelled fabricated"
-    return f"too few {AMONG[estimate.among]}: {estimate.labelled} of {estimate.needed}"
+def _number_row(name: str, before: int, after: int) -> EvidenceRow:
+    return EvidenceRow(name, Said(f"{before:,}"), Said(f"{after:,}"), _change(before, after, "{:,}".format))
+
+
+def _rate_row(name: str, before: float, after: float) -> EvidenceRow:
+    was, now = rate_words(before), rate_words(after)
+    return EvidenceRow(
+        name, Said(was), Said(now), "same" if was == now else _change(before, after, rate_words)
+    )
+
+
+def _share_row(name: str, key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> EvidenceRow:
+    was, now = (said_of(_estimate(side[key]), refuses=side["refused"] > 0) for side in (before, after))
+    return EvidenceRow(name, was, now)
+
+
+def _shadow(stored: Mapping[str, Any] | None, mode: str) -> ShadowWords | None:
+    if stored is None:
+        return None
+    return shadow_words(**{**stored, "precision": _estimate(stored["precision"])}, mode=mode)
 
 
 def _estimate(stored: Mapping[str, Any]) -> Estimate | NotEnough:
@@ -189,7 +203,7 @@ def _flips(to_refused: int, from_refused: int) -> str:
     return f"Of these turns, {' and '.join(said)}."
 
 
-def _change(before: int, after: int) -> str:
+def _change(before: float, after: float, words: Callable[[Any], str]) -> str:
     if after == before:
         return "same"
-    return f"{'+' if after > before else '−'}{abs(after - before):,}"
+    return f"{'+' if after > before else '−'}{words(abs(after - before))}"

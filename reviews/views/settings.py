@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, NamedTuple
 
 from django.core.exceptions import PermissionDenied
@@ -83,6 +84,27 @@ def require_role(request: TenantRequest, role: Role) -> None:
     """For a page that more people may see than change. Raises PermissionDenied."""
     if not request.membership.may(role):
         raise PermissionDenied(f"This needs the role {role.label.lower()}.")
+
+
+def manager_action(
+    page: Callable[[TenantRequest, int], str],
+) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+    """Make a view that only does something, for managers, to what a number in its address names.
+
+    Who looks at its address, as after an action that was refused, is sent to the address that ``page`` gives.
+    """
+
+    def decorate(do: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        def view(request: TenantRequest, /, **about: int) -> HttpResponse:
+            (number,) = about.values()
+            if request.method != "POST":
+                return redirect(page(request, number))
+            require_role(request, Role.MANAGER)
+            return do(request, number)
+
+        return wraps(do)(require_http_methods(["GET", "HEAD", "POST"])(tenant_view()(view)))
+
+    return decorate
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -190,6 +212,7 @@ def _show(
         "problem": problem,
         "conflict": conflict,
         "theirs": theirs,
+        "wrong": _wrong(form),
     }
     return settings_page(request, "settings", "reviews/settings/policy.html", context, status=status)
 
@@ -199,3 +222,26 @@ def _fields_of(form: PolicyForm, setting: Setting) -> list[tuple[str, BoundField
     if setting.shape == "by_kind":
         return [(KIND_NAMES[kind], form[kind_field(kind)]) for kind in KINDS]
     return [("", form[setting.name])]
+
+
+class Wrong(NamedTuple):
+    """A field that cannot be used: what the page calls it, where it is, and why."""
+
+    label: str
+    anchor: str
+    text: str
+
+
+def _wrong(form: PolicyForm) -> list[Wrong]:
+    """In the order of the page; for the form as a whole the page has other words."""
+    labels = {
+        field.name: f"{setting.label}, {name}" if name else setting.label
+        for section in SECTIONS
+        for setting in section.settings
+        for name, field in _fields_of(form, setting)
+    } | {"note": "Note"}
+    return [
+        Wrong(label, form[name].id_for_label or f"id_{name}", " ".join(map(str, form.errors[name])))
+        for name, label in labels.items()
+        if name in form.errors
+    ]

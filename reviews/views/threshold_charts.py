@@ -13,6 +13,7 @@ from reviews.core.simulation import Effect
 from reviews.services.judge import Policy
 from reviews.services.simulation import Simulation
 from reviews.views.charts import percent
+from reviews.views.estimates import REFUSES_NOTHING, interval_words, rounded_down
 
 #: Units of the drawings, which keep their proportions.
 BIN_WIDTH = 20
@@ -193,7 +194,7 @@ def curve_chart(found: Simulation) -> CurveChart:
 def _mark(effect: Effect, known: int) -> Mark:
     labelled = effect.fabricated + effect.false_alarms
     if not effect.actions.refused:
-        return Mark(0, 0, "refuses nothing", False)
+        return Mark(0, 0, REFUSES_NOTHING, False)
     if not labelled or not known:
         return Mark(0, 0, "no labels to tell", False)
     precision, caught = effect.fabricated / labelled, effect.fabricated / known
@@ -215,7 +216,7 @@ def _curve_row(point: Point) -> CurveRow:
         refused=point.refused,
         labelled=point.fabricated + point.false_alarms,
         precision=percent(point.precision or 0.0),
-        at_least=percent(point.precision_low or 0.0),
+        at_least=f"{rounded_down(point.precision_low or 0.0)} %",
         caught=percent(point.caught or 0.0),
     )
 
@@ -257,7 +258,7 @@ def _dot(found: ReliabilityBin) -> Dot:
         low=_up(low),
         high=_up(high),
         predicted=percent(found.predicted),
-        observed=f"{percent(found.observed)} [{low * 100:.0f}–{high * 100:.0f}]",
+        observed=f"{percent(found.observed)} {interval_words(low, high)}",
         n=found.n,
     )
 

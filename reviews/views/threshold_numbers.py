@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from reviews.core.curve import NotReached, Suggested, suggest
-from reviews.core.estimates import Among, Estimate, NotEnough
+from reviews.core.curve import NotReached, Point, Suggested, suggest
+from reviews.core.estimates import Estimate, NotEnough
 from reviews.core.simulation import Actions, Effect
 from reviews.models.turns import Kind
 from reviews.services.simulation import Simulation
-from reviews.views.charts import percent
-
-AMONG: dict[Among, str] = {
-    "refused": "among the turns refused",
-    "let_through": "among the flagged turns let through",
-    "unflagged": "in the audit sample of unflagged turns",
-}
+from reviews.views.estimates import (
+    REFUSES_NOTHING,
+    decimals_of,
+    estimate_words,
+    goal_words,
+    missing_words,
+    not_counted_words,
+    rate_words,
+    rounded_down,
+)
 
 
 class Change(NamedTuple):
@@ -51,7 +54,9 @@ class Suggestion(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """All that the result shows beside charts and turns. ``said`` is for those who do not see it change."""
+    """All that the result shows beside charts and turns. ``said`` is for those who do not see it change, and
+    ``not_counted`` says what the numbers leave out ("" for nothing).
+    """
 
     window: str
     refused: Change
@@ -64,6 +69,7 @@ class Numbers(NamedTuple):
     has_revised: bool
     suggestion: Suggestion
     said: str
+    not_counted: str
 
 
 def numbers_of(found: Simulation, target: float) -> Numbers:
@@ -71,7 +77,7 @@ def numbers_of(found: Simulation, target: float) -> Numbers:
     now, then, days = found.now, found.then, found.window.days
     refused = _change(now.actions.refused, then.actions.refused)
     precision = _precision(now, then, target)
-    recall = _recall(found)
+    recall = _recall(found, target)
     rows = [_row("All flagged turns", now.actions, then.actions)]
     rows += [_row(kind.label, now.by_kind[kind], then.by_kind[kind]) for kind in Kind if kind in then.by_kind]
     said = f"{refused.now} refused, {refused.was} before."
@@ -88,65 +94,67 @@ def numbers_of(found: Simulation, target: float) -> Numbers:
         has_revised=bool(now.actions.revised or then.actions.revised),
         suggestion=suggestion_of(found, target),
         said=said,
+        not_counted=not_counted_words(found.not_counted),
     )
 
 
 def suggestion_of(found: Simulation, target: float) -> Suggestion:
     """The lowest overall threshold that is precise enough, by the lower end of its interval."""
     answer = suggest(found.curve, target)
-    wanted = percent(target)
+    wanted = goal_words(target)
+    digits = max(1, decimals_of(target))
     if isinstance(answer, NotEnough):
-        return Suggestion(f"Nothing is recommended: {_missing(answer)}.")
+        return Suggestion(f"Nothing is recommended: {missing_words(answer)}.")
     if isinstance(answer, Suggested):
         point = answer.point
         words = (
             f"{point.threshold / 1000:g} is the lowest threshold whose precision reaches {wanted}: "
-            f"at least {_down(point.precision_low)} at 95 % confidence, {point.refused:,} turns refused."
+            f"{_at_least(point, digits)}."
         )
         return Suggestion(words, f"{point.threshold / 1000:g}")
     assert isinstance(answer, NotReached)
     best = answer.best
     return Suggestion(
-        f"No threshold reaches {wanted}. The best is {best.threshold / 1000:g}: "
-        f"at least {_down(best.precision_low)} at 95 % confidence, {best.refused:,} turns refused."
+        f"No threshold reaches {wanted}. The best is {best.threshold / 1000:g}: {_at_least(best, digits)}."
     )
 
 
-def estimate_words(estimate: Estimate) -> str:
-    """ "93 % [88–96]": the share and its 95 % interval."""
-    return f"{percent(estimate.value)} [{estimate.low * 100:.0f}–{estimate.high * 100:.0f}]"
+def _at_least(point: Point, digits: int) -> str:
+    low = rounded_down(point.precision_low or 0.0, digits)
+    return f"at least {low} % at 95 % confidence, {point.refused:,} turns refused"
 
 
 def _precision(now: Effect, then: Effect, target: float) -> Share:
-    was = estimate_words(now.precision) if isinstance(now.precision, Estimate) else "–"
+    was = _known(now.precision, target)
     found = then.precision
-    wanted = percent(target)
+    wanted = goal_words(target)
     if isinstance(found, NotEnough):
-        if not then.actions.refused:
-            return Share(was, "–", False, "Nothing is refused, so there is no precision.")
-        return Share(was, "–", False, f"{_missing(found).capitalize()}.")
+        return Share(was, "–", False, _why_none(found, then))
+    words = estimate_words(found, target)
     if found.low >= target:
-        return Share(was, estimate_words(found), True, f"Reaches your {wanted}: yes.", "good")
+        return Share(was, words, True, f"Reaches your {wanted}: yes.", "good")
     if found.value >= target:
-        says = f"Reaches your {wanted}: perhaps; the lower end does not."
-        return Share(was, estimate_words(found), True, says, "warn")
-    return Share(was, estimate_words(found), True, f"Reaches your {wanted}: no.", "bad")
+        return Share(was, words, True, f"Reaches your {wanted}: perhaps; the lower end does not.", "warn")
+    return Share(was, words, True, f"Reaches your {wanted}: no.", "bad")
 
 
-def _recall(found: Simulation) -> Share:
-    before, after = found.now.recall, found.then.recall
-    was = estimate_words(before) if isinstance(before, Estimate) else "–"
+def _recall(found: Simulation, target: float) -> Share:
+    was = _known(found.now.recall, target)
+    after = found.then.recall
     if isinstance(after, NotEnough):
-        return Share(was, "–", False, f"{_missing(after).capitalize()}.")
+        return Share(was, "–", False, _why_none(after, found.then))
     audited = found.labelled["audited"]
     says = f"Unflagged turns judged by {_counted(audited, 'audited one')}." if audited else ""
-    return Share(was, estimate_words(after), True, says)
+    return Share(was, estimate_words(after, target), True, says)
 
 
-def _missing(found: NotEnough) -> str:
-    if found.among == "fabricated":
-        return "no turn is known to be fabricated yet"
-    return f"not enough labels: {found.labelled:,} of {found.needed:,} ({AMONG[found.among]})"
+def _known(estimate: Estimate | NotEnough, target: float) -> str:
+    return estimate_words(estimate, target) if isinstance(estimate, Estimate) else "–"
+
+
+def _why_none(found: NotEnough, effect: Effect) -> str:
+    words = missing_words(found) if effect.actions.refused else REFUSES_NOTHING
+    return f"{words.capitalize()}."
 
 
 def _critic_hint(found: Simulation) -> str:
@@ -175,12 +183,9 @@ def _change(was: int, now: int) -> Change:
 
 
 def _daily(was: float, now: float) -> Change:
-    return Change(_rate(was), _rate(now), _signed(now - was, _rate(abs(now - was))))
-
-
-def _rate(value: float) -> str:
-    """Three figures are enough: "0.4", "13.1", "1,204"."""
-    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
+    before, after = rate_words(was), rate_words(now)
+    # What reads the same is not told apart.
+    return Change(before, after, _signed(now - was, rate_words(abs(now - was))) if before != after else "")
 
 
 def _signed(difference: float, size: str) -> str:
@@ -191,8 +196,3 @@ def _signed(difference: float, size: str) -> str:
 
 def _counted(n: int, word: str) -> str:
     return f"{n:,} {word}{'' if n == 1 else 's'}"
-
-
-def _down(share: float | None) -> str:
-    """Rounded down, so that "at least" holds."""
-    return f"{int((share or 0.0) * 1000) / 10:g} %"

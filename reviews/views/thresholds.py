@@ -24,20 +24,21 @@ from reviews.models.turns import Label
 from reviews.services.errors import ConflictError, InvalidError, NotFoundError
 from reviews.services.judge import Policy
 from reviews.services.policies import (
+    DEFAULTS,
     calibration_table,
     current_policy,
     policy_of,
     policy_version,
     unpublished_versions,
 )
-from reviews.services.publishing import save_draft
+from reviews.services.publishing import UNPUBLISHED, save_draft
 from reviews.services.simulation import (
-    FLIPPED_SHOWN,
     FlippedTurn,
     Simulation,
     last_days,
     simulate_policies,
 )
+from reviews.setting_words import SETTINGS
 from reviews.threshold_forms import FIELD_OF, DraftForm, ThresholdForm
 from reviews.views.learning import learned
 from reviews.views.settings import require_role
@@ -51,17 +52,28 @@ RESULT = "reviews/thresholds/_result.html"
 #: What a redirect says with ``?done=``: only these sentences, never text from the address.
 DONE = {
     "saved": "Saved as a draft. Nothing changes for the agents until it is published.",
-    "accepted": "The rule is in the draft now. Nothing changes for the agents until it is published.",
+    "accepted": "The rule is in {edited} now. Nothing changes for the agents until it is published.",
     "dismissed": "Dismissed. It is not suggested again.",
     "learning": "Learning from the labels has started.",
 }
+#: Drafts named on top of the page beside the one edited; the others are behind a link.
+OTHERS_SHOWN = 3
+#: Settings that change which findings there are. Past turns cannot tell what they would do.
+NOT_SIMULATED = (
+    "identifier_keys",
+    "tool_trigger_keywords",
+    "grounding_tool_fragments",
+    "ignored_keys",
+    "ignored_value_patterns",
+)
 
 
 @dataclass(frozen=True)
 class Trial:
     """What a request is about: the policy in force, the version that is edited, and what is tried on it.
 
-    ``version`` is None when the defaults are edited, which are number 0.
+    ``version`` is None when the defaults are edited, which are number 0. ``drafts`` are the newest ones, as
+    many as the page may need.
     """
 
     current: Policy
@@ -79,12 +91,40 @@ class Trial:
         return Policy(None, self.edited.number, settings, table)
 
     @property
-    def query(self) -> str:
-        """What is tried, as an address has it: the version, and every field that says something else."""
+    def is_draft(self) -> bool:
+        return self.version is not None and self.version.state in UNPUBLISHED
+
+    @property
+    def is_given_up(self) -> bool:
+        """Replaced or discarded, so that nothing can be saved on top of it."""
+        version = self.version
+        return (
+            version is not None and version.state == PolicyState.SUPERSEDED and version.published_at is None
+        )
+
+    @property
+    def name(self) -> str:
+        """What is edited."""
+        if self.version is None:
+            return "the defaults"
+        return f"{'draft' if self.version.state == PolicyState.DRAFT else 'version'} {self.version.number}"
+
+    @property
+    def note(self) -> str:
+        return str(self.form.data.get("note", ""))
+
+    @property
+    def tried(self) -> dict[str, str]:
+        """What was typed: every field that says something else than the version edited, and the note."""
         initial = self.form.initial_from(self.edited.settings)
         typed = {name: str(self.form.data.get(name, "")) for name in initial}
         moved = {name: value for name, value in typed.items() if value != initial[name]}
-        return urlencode({"version": self.edited.number, **moved})
+        return moved | ({"note": self.note} if self.note else {})
+
+    @property
+    def query(self) -> str:
+        """What is tried, as an address has it."""
+        return urlencode({"version": self.edited.number, **self.tried})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -102,14 +142,14 @@ def thresholds(request: TenantRequest) -> HttpResponse:
 def simulate(request: TenantRequest) -> HttpResponse:
     """The result alone, for HTMX; everybody else is sent to the page."""
     if not wants_fragment(request):
-        return redirect(f"{_address(request)}?{request.GET.urlencode()}")
+        return redirect(f"{address_of(request)}?{request.GET.urlencode()}")
     trial = trial_of(request, request.GET, with_drafts=False)
     context = _result(request, trial)
     status = 200 if trial.form.is_valid() else 422
     response = render_page(request, PAGE, context, fragment=RESULT, status=status)
     if status == 200:
         # So that reloading, or coming back from a turn, finds what was tried.
-        response.headers["HX-Replace-Url"] = f"{_address(request)}?{trial.query}"
+        response.headers["HX-Replace-Url"] = f"{address_of(request)}?{trial.query}"
     return response
 
 
@@ -132,28 +172,29 @@ def _save(request: TenantRequest) -> HttpResponse:
         form.add_problems(problems) if problems else form.add_error(None, error.message)
         return show_thresholds(request, trial, status=422)
     except ConflictError as error:
-        return _conflict(request, trial, error)
+        return show_conflict(request, trial, error)
     return done(
         request, "saved", version=draft.number, days=form["days"].value(), target=form["target"].value()
     )
 
 
-def _conflict(request: TenantRequest, trial: Trial, error: ConflictError) -> HttpResponse:
+def show_conflict(request: TenantRequest, trial: Trial, error: ConflictError) -> HttpResponse:
     """Put what was typed onto the version that is edited now, so that saving again is a decision."""
     typed = {name: value for name, value in request.POST.items() if name != "version"}
     newest = trial_of(request, typed)
-    theirs = [
-        (newest.form[FIELD_OF[change.path]].label, "–" if change.before is None else f"{change.before}")
-        for change in settings_diff(newest.edited.settings, trial.candidate.settings)
-        if change.path in FIELD_OF
-    ]
-    context = {"conflict": error.message, "theirs": theirs, "note": request.POST.get("note", "")}
+    context: dict[str, Any] = {"conflict": error.message}
+    if trial.form.is_valid():
+        context["theirs"] = [
+            (newest.form[FIELD_OF[change.path]].label, "–" if change.before is None else f"{change.before}")
+            for change in settings_diff(newest.edited.settings, trial.candidate.settings)
+            if change.path in FIELD_OF
+        ]
     return show_thresholds(request, newest, context, status=409)
 
 
 def done(request: TenantRequest, what: str, **query: Any) -> HttpResponse:
     """Back to the page, which says what was done."""
-    return redirect(f"{_address(request)}?{urlencode({'done': what, **query})}")
+    return redirect(f"{address_of(request)}?{urlencode({'done': what, **query})}")
 
 
 def trial_of(
@@ -169,13 +210,13 @@ def trial_of(
     Http404 for a version that is not there.
     """
     current = current_policy(tenant=request.tenant)
-    drafts = unpublished_versions(tenant=request.tenant) if with_drafts else []
+    # The one edited, those shown beside it, and one that tells whether there are more.
+    drafts = unpublished_versions(tenant=request.tenant, limit=OTHERS_SHOWN + 2) if with_drafts else []
     version = _version(request, values.get("version"), current, drafts)
-    edited = current if version is None else policy_of(version)
+    edited = DEFAULTS if version is None else policy_of(version)
     initial = form_class.initial_from(edited.settings)
     data = {**initial, **{name: values[name] for name in initial if name in values}}
-    if form_class is DraftForm:
-        data |= {"note": values.get("note", ""), "version": values.get("version", "")}
+    data |= {"note": values.get("note", ""), "version": values.get("version", "")}
     calibration = Calibration.objects.for_tenant(request.tenant).defer("content").order_by("-number").first()
     return Trial(current, edited, version, drafts, calibration, form_class(data))
 
@@ -189,7 +230,7 @@ def _version(
         wanted = str(current.number)
     if not (wanted.isascii() and wanted.isdecimal() and len(wanted) < 10):
         raise Http404
-    if int(wanted) == 0 and current.number == 0:
+    if int(wanted) == 0:
         return None
     try:
         return policy_version(tenant=request.tenant, number=int(wanted))
@@ -204,26 +245,35 @@ def show_thresholds(
     request: TenantRequest, trial: Trial, more: Mapping[str, Any] | None = None, *, status: int = 200
 ) -> HttpResponse:
     """The whole page, whatever a request has led to."""
-    version = trial.version
+    others, more_drafts = _others(request, trial)
     context = {
         "page": "thresholds",
         "in_force": _in_force(request),
         "edited": trial.edited,
-        "version": version,
-        "is_draft": version is not None and version.state in (PolicyState.DRAFT, PolicyState.SHADOW),
-        "is_given_up": (
-            version is not None and version.state == PolicyState.SUPERSEDED and version.published_at is None
-        ),
-        "others": [draft for draft in trial.drafts if version is None or draft.pk != version.pk],
+        "edited_name": trial.name,
+        "version": trial.version,
+        "is_draft": trial.is_draft,
+        "is_given_up": trial.is_given_up,
+        "others": others,
+        "more_drafts": more_drafts,
         "may_save": request.membership.may(Role.MANAGER),
         "form": trial.form,
-        "note": trial.form.data.get("note", ""),
-        "done": DONE.get(request.GET.get("done", ""), ""),
+        "note": trial.note,
+        "done": DONE.get(request.GET.get("done", ""), "").format(edited=trial.name),
         **learned(request, trial.calibration),
         **_result(request, trial),
         **(more or {}),
     }
     return render_page(request, PAGE, context, status=status)
+
+
+def _others(request: TenantRequest, trial: Trial) -> tuple[list[PolicyVersion], int]:
+    """The newest drafts beside the one edited, and how many more there are. At most one query."""
+    beside = [draft for draft in trial.drafts if trial.version is None or draft.pk != trial.version.pk]
+    if len(beside) <= OTHERS_SHOWN:
+        return beside, 0
+    all_drafts = PolicyVersion.objects.for_tenant(request.tenant).filter(state__in=UNPUBLISHED).count()
+    return beside[:OTHERS_SHOWN], all_drafts - trial.is_draft - OTHERS_SHOWN
 
 
 def _in_force(request: TenantRequest) -> PolicyVersion | None:
@@ -250,10 +300,24 @@ class FlipRow(NamedTuple):
 
 
 class Flips(NamedTuple):
-    """One direction: how many turns, and those shown."""
+    """One direction: how many turns, and those shown, which are the nearest to the threshold."""
 
     turns: int
     rows: list[FlipRow]
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.rows) < self.turns
+
+
+class Unsimulated(NamedTuple):
+    """What the version edited changes beside what is tried: labels of settings."""
+
+    name: str
+    labels: list[str]
+    number: int
+    is_draft: bool
+    is_in_shadow: bool
 
 
 def _result(request: TenantRequest, trial: Trial) -> dict[str, Any]:
@@ -280,9 +344,10 @@ def _result(request: TenantRequest, trial: Trial) -> dict[str, Any]:
         "days": typed["days"],
         "numbers": numbers_of(found, typed["target"]),
         "labelled": sum(found.labelled[label.value] for label in Label),
-        "is_same": trial.candidate.settings == trial.current.settings,
+        "is_same": trial.candidate.settings == trial.current.settings and not _reads_older_fit(trial),
         "refuses": typed["mode"] == "refuse",
         "older_fit": _reads_older_fit(trial),
+        "unsimulated": _unsimulated(trial),
     }
     if found.totals.flagged:
         context |= {
@@ -299,6 +364,21 @@ def _reads_older_fit(trial: Trial) -> bool:
     return reads and trial.current.calibration != trial.candidate.calibration
 
 
+def _unsimulated(trial: Trial) -> Unsimulated | None:
+    old, new = trial.current.settings, trial.edited.settings
+    labels = [SETTINGS[name].label for name in NOT_SIMULATED if getattr(old, name) != getattr(new, name)]
+    if not labels:
+        return None
+    version = trial.version
+    return Unsimulated(
+        trial.name,
+        labels,
+        trial.edited.number,
+        trial.is_draft,
+        version is not None and version.state == PolicyState.SHADOW,
+    )
+
+
 def _flips(request: TenantRequest, found: Simulation) -> dict[str, Any]:
     turns = found.flipped_turns()
     base = reverse("reviews:turn", args=[request.tenant.slug, 0])[:-2]
@@ -306,8 +386,6 @@ def _flips(request: TenantRequest, found: Simulation) -> dict[str, Any]:
     then_let_through = sum(flip.turns for flip in found.flips if flip.refused_now)
     return {
         "total": then_refused + then_let_through,
-        "is_cut": then_refused + then_let_through > FLIPPED_SHOWN,
-        "shown": len(turns),
         "refused": Flips(then_refused, [_flip(turn, base) for turn in turns if not turn.refused_now]),
         "let_through": Flips(then_let_through, [_flip(turn, base) for turn in turns if turn.refused_now]),
     }
@@ -327,5 +405,6 @@ def _flip(flipped: FlippedTurn, base: str) -> FlipRow:
     )
 
 
-def _address(request: TenantRequest) -> str:
+def address_of(request: TenantRequest, *_: Any) -> str:
+    """The page's address, whatever on it a request is about."""
     return reverse("reviews:thresholds", args=[request.tenant.slug])

@@ -6,6 +6,7 @@ import pytest
 
 from reviews.models.tenants import Role, Scope
 from reviews.services import keys
+from reviews.services.publishing import save_draft
 from tests.factories import make_member, make_tenant, make_turn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -72,3 +73,28 @@ def test_what_a_manager_tries_reaches_the_agent_and_can_be_taken_back(log_in, ac
     page.wait_for_url("**/policy/versions/3/**")
     response, answer = policy(response.headers["etag"])
     assert (answer["version"], answer["framework_config"]["fabrication_refuse_min_confidence"]) == (3, 0.9)
+
+
+def test_what_is_wrong_has_the_focus_and_leads_to_its_field(log_in, acme):
+    make_member(acme, Role.MANAGER, "max")
+    page = log_in("max")
+    page.goto("/t/acme/settings/")
+    page.fill("#id_identifier_keys", "9lives")
+    page.fill("#id_fabrication_refuse_min_confidence", "2")
+    page.click("button:has-text('Save as draft')")
+    page.wait_for_selector("text=Not saved")
+    page.wait_for_function("document.activeElement.matches('.notice.bad')")
+    press(page, "a:has-text('Identifier keys')")
+    page.wait_for_url("**#id_identifier_keys")
+    page.keyboard.press("Tab")
+    # From the field that the link led to, on to the next one.
+    assert page.evaluate("document.activeElement.id") == "id_tool_trigger_keywords"
+
+
+def test_on_a_phone_what_can_be_done_comes_first(log_in, acme):
+    make_member(acme, Role.MANAGER, "max")
+    save_draft(tenant=acme, author=None, values={"ignored_keys": ["service"]}, based_on=1)
+    page = log_in("max", viewport={"width": 360, "height": 740})
+    page.goto("/t/acme/policy/versions/2/")
+    tops = [page.locator(f"#{title}-title").bounding_box()["y"] for title in ("acts", "diff", "facts")]
+    assert tops == sorted(tops)

@@ -101,9 +101,54 @@ def test_a_value_that_cannot_be_used_is_said_and_not_sent(log_in, acme):
     page.fill("#id_refuse", "")
     page.wait_for_selector("[data-halted]:visible")
     assert page.inner_text(REFUSED) == "1"
+    # Whoever does not see it is told, and what is seen looks like what it is: no answer to this.
+    assert page.inner_text("#announcer") == page.inner_text("[data-halted]")
+    assert page.get_attribute("#id_refuse", "aria-invalid") == "true"
+    assert page.locator("#controls [aria-invalid]").count() == 1
+    assert page.locator("#result.stale").count() == 1
     page.fill("#id_refuse", "0.8")
     page.wait_for_selector("[data-halted]", state="hidden")
     page.wait_for_selector("#flips-title:has-text('2 turns change fate')")
+    assert page.get_attribute("#id_refuse", "aria-invalid") is None
+    assert page.locator("#result.stale").count() == 0
+
+
+def test_enter_in_a_field_tries_it_and_saves_nothing(log_in, acme):
+    page = log_in("max")
+    page.goto(URL)
+    page.fill("#id_refuse", "0.8")
+    page.press("#id_refuse", "Enter")
+    page.wait_for_selector("#flips-title:has-text('2 turns change fate')")
+    page.press("#id_note", "Enter")
+    page.wait_for_load_state("networkidle")
+    assert unpublished_versions(tenant=acme) == []
+
+
+def test_what_was_done_is_old_news_after_the_next_move(log_in, acme):
+    page = log_in("max")
+    page.goto(URL)
+    page.fill("#id_refuse", "0.8")
+    page.click("button:has-text('Save as draft')")
+    page.wait_for_selector("text=Saved as a draft.")
+    page.fill("#id_refuse", "0.85")
+    page.wait_for_selector("text=Saved as a draft.", state="detached")
+
+
+def test_a_rule_goes_into_the_draft_on_the_screen_and_what_is_typed_stays(log_in, acme):
+    suggestion = make_suggestion(acme)
+    page = log_in("max")
+    page.goto(URL)
+    page.fill("#id_refuse", "0.8")
+    page.wait_for_url("**refuse=0.8")
+    page.fill("#id_note", "By evidence.")
+    # Neither the token nor the note is part of what is tried.
+    assert "csrf" not in page.url
+    assert "note" not in page.url
+    page.click(f"#accept-{suggestion.pk}")
+    page.wait_for_selector("text=The rule is in draft 2 now.")
+    assert page.input_value("#id_refuse") == "0.8"
+    assert page.input_value("#id_note") == "By evidence."
+    assert page.inner_text("#unsimulated").startswith("Draft 2 also changes Tools that ground a verb.")
 
 
 def test_a_suggested_threshold_goes_into_the_slider(log_in, acme):
@@ -152,12 +197,19 @@ def test_it_all_works_without_script(log_in, acme):
     page.fill("#id_refuse", "0.8")
     page.click("#controls button:has-text('Try')")
     assert page.inner_text("#flips-title").startswith("2 turns change fate")
+    assert "csrf" not in page.url
+    # What is saved is what stands in the fields, tried before or not.
+    page.fill("#id_refuse", "0.75")
     page.fill("#id_note", "By hand.")
     page.click("button:has-text('Save as draft')")
     assert "editing draft 2" in page.inner_text(".versions-line")
-    page.click(f"#accept-{suggestion.pk}")
     draft = unpublished_versions(tenant=acme)[0]
-    assert draft.settings["fabrication_refuse_min_confidence"] == 0.8
+    assert (draft.settings["fabrication_refuse_min_confidence"], draft.note) == (0.75, "By hand.")
+    page.fill("#id_refuse", "0.7")
+    page.click(f"#accept-{suggestion.pk}")
+    assert page.input_value("#id_refuse") == "0.7"
+    draft = unpublished_versions(tenant=acme)[0]
+    assert draft.settings["fabrication_refuse_min_confidence"] == 0.75
     assert draft.settings["grounding_tool_fragments"] == {"checked": ["get"]}
 
 

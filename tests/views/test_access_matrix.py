@@ -18,6 +18,8 @@ from tests.views.suggesting import make_suggestion
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 V, R, M, O = Role.VIEWER, Role.REVIEWER, Role.MANAGER, Role.OWNER  # noqa: E741
 READ = ("GET", "HEAD")
+#: Looking at the address of an action leads to the page that it belongs to, for whoever may see that.
+LOOK = dict.fromkeys(READ, V)
 
 #: Routes of a tenant: which role each method needs. A method that is not named is refused to everyone.
 TENANT_ROUTES: dict[str, dict[str, Role]] = {
@@ -42,16 +44,16 @@ TENANT_ROUTES: dict[str, dict[str, Role]] = {
     "policy-versions": dict.fromkeys(READ, V),
     "policy-compare": dict.fromkeys(READ, V),
     "policy-version": dict.fromkeys(READ, V),
-    "publish-version": {"POST": M},
-    "discard-version": {"POST": M},
-    "shadow-version": {"POST": M},
-    "end-shadow": {"POST": M},
-    "roll-back": {"POST": M},
+    "publish-version": {"POST": M, **LOOK},
+    "discard-version": {"POST": M, **LOOK},
+    "shadow-version": {"POST": M, **LOOK},
+    "end-shadow": {"POST": M, **LOOK},
+    "roll-back": {"POST": M, **LOOK},
     "thresholds": {**dict.fromkeys(READ, V), "POST": M},
     "simulate": dict.fromkeys(READ, V),
     "learn": {**dict.fromkeys(READ, V), "POST": M},
-    "accept-suggestion": {"POST": M},
-    "dismiss-suggestion": {"POST": M},
+    "accept-suggestion": {"POST": M, **LOOK},
+    "dismiss-suggestion": {"POST": M, **LOOK},
 }
 #: Routes outside of tenants: methods for anyone logged in, and for anyone at all.
 OWN_ROUTES = {

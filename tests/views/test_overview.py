@@ -15,7 +15,7 @@ from reviews.models.tenants import Role
 from reviews.models.turns import AnalysisState
 from reviews.services import review
 from reviews.services.publishing import save_draft, start_shadow
-from reviews.views.overview import _agreement
+from reviews.views.estimates import agreement_words
 from tests.factories import call, make_member, make_turn
 from tests.views.counting import asked
 
@@ -231,7 +231,7 @@ def test_a_version_in_shadow_is_reported(client, tenant, other_tenant, rita):
     assert "treated the same 75.0 %" in words
     assert "only it would have refused 1" in words
     assert "only the version in force refused 0" in words
-    assert "Precision of its refusals: too few labels on refused turns: 0 of 20" in words
+    assert "Precision of its refusals: not enough labels: 0 of 20 (among the turns refused)" in words
 
 
 def test_precision_in_shadow_comes_with_its_interval(client, tenant, rita):
@@ -241,11 +241,23 @@ def test_precision_in_shadow_comes_with_its_interval(client, tenant, rita):
         turn = make_turn(tenant, "I sent it.")
         label = "fabricated" if n < 15 else "false_alarm"
         review.decide_turn(tenant=tenant, actor=rita, turn_id=turn.pk, label=label, seen_version=0)
-    assert "75 % (between 53 % and 89 %)" in words_of(client.get(URL))
+    assert "75 % [53–89]" in words_of(client.get(URL))
+
+
+@pytest.mark.parametrize(
+    ("mode", "turns", "said"),
+    [("observe", 0, "no turn yet"), ("observe", 1, "refuses nothing"), ("refuse", 0, "no turn yet")],
+)
+def test_why_a_shadow_has_no_precision(client, tenant, rita, mode, turns, said):
+    make_turn(tenant)
+    shadow_of(tenant, rita, {"fabrication_check_mode": mode, "ignored_keys": ["service"]})
+    for _ in range(turns):
+        make_turn(tenant, "I sent it.")
+    assert words_of(client.get(URL)).endswith(f"Precision of its refusals: {said}")
 
 
 def test_nearly_always_is_not_called_always():
-    assert [_agreement(*pair) for pair in ((0, 0), (5, 5), (99_999, 100_000), (1, 3))] == [
+    assert [agreement_words(*pair) for pair in ((0, 0), (5, 5), (99_999, 100_000), (1, 3))] == [
         "–",
         "100 %",
         "99.9 %",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 
 import pytest
 from django.db import connection
@@ -336,6 +337,41 @@ def test_a_missing_based_on_is_refused(client, tenant, max_, based_on):
 def test_a_based_on_that_is_not_there_is_404(client, tenant, max_):
     assert client.post(URL, typed(based_on="9")).status_code == 404
     assert last_number(tenant) == 1
+
+
+def test_a_summary_leads_to_what_is_wrong_and_has_the_focus(client, max_):
+    wrong = {
+        "fabrication_check_mode": "panic",
+        "fabrication_refuse_min_confidence_by_kind/uuid": "2",
+        "identifier_keys": "9lives",
+        "core_preferences-priority": ["99"],
+        "core_preferences-statement": ["Be kind."],
+        "core_preferences-tags": [""],
+        "note": "x" * 501,
+    }
+    page = client.post(URL, typed(**wrong)).content.decode()
+    summary = page.split('role="alert" tabindex="-1" autofocus>')[1].split("</div>")[0]
+    links = dict(re.findall(r'<a href="#([^"]*)">([^<]*)</a>', summary))
+    assert links == {
+        "id_fabrication_check_mode": "Mode",
+        "id_identifier_keys": "Identifier keys",
+        "id_fabrication_refuse_min_confidence_by_kind/uuid": "For one kind of finding, UUID",
+        "id_core_preferences": "Preferences",
+        "id_note": "Note",
+    }
+    for anchor in links:
+        assert page.count(f' id="{anchor}"') == 1
+    assert "Line 1: &#x27;9lives&#x27; cannot be a key" in summary
+
+
+def test_after_a_lost_race_the_conflict_has_the_focus(client, tenant, max_):
+    save_draft(tenant=tenant, author=max_, values={"read_only_tools": ["peek"]}, based_on=1)
+    discard(tenant=tenant, actor=max_, number=2)
+    response = client.post(f"{URL}?version=2", typed(based_on="2"))
+    assert response.status_code == 409
+    focused = response.content.decode().split('role="alert" tabindex="-1" autofocus>')
+    assert len(focused) == 2
+    assert focused[1].startswith("<strong>Draft 2 has been replaced")
 
 
 # -- What is edited

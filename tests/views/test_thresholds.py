@@ -10,7 +10,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from reviews.models import Calibration, GroundingSuggestion, Job, PolicyVersion, Tenant
+from reviews.models import (
+    Calibration,
+    DailyCount,
+    GroundingSuggestion,
+    Job,
+    PolicyVersion,
+    ProfileCount,
+    Tenant,
+)
 from reviews.models.jobs import JobKind, JobState
 from reviews.models.policies import PolicyState
 from reviews.models.tenants import Role
@@ -158,6 +166,47 @@ def test_turns_that_would_be_let_through_are_told_apart(client, tenant, max_):
     assert "Would be refused" not in html_of(response)
 
 
+def test_each_direction_has_its_own_nearest_and_its_real_count(client, tenant, max_):
+    """In force: at 0.9. Tried: 0.8, but 0.96 for a UUID. Claims of 0.8 come in, UUIDs of 0.95 go out."""
+    values = {"fabrication_check_mode": "refuse", "fabrication_refuse_min_confidence": 0.9}
+    publishing.publish_settings(tenant=tenant, author=max_, values=values)
+    for n in range(32):
+        make_turn(tenant, VERB)
+        if n < 31:
+            make_turn(tenant, UUID)
+    response = simulate(client, refuse="0.8", refuse_uuid="0.96")
+    flips = response.context["flips"]
+    assert flips["total"] == 63
+    assert (flips["refused"].turns, len(flips["refused"].rows)) == (32, 30)
+    assert (flips["let_through"].turns, len(flips["let_through"].rows)) == (31, 30)
+    assert text_of(response).count("the nearest 30 are shown") == 2
+
+
+def test_what_is_not_simulated_is_said(client, tenant, max_):
+    make_turn(tenant, VERB)
+    assert simulate(client, refuse="0.7").context["unsimulated"] is None
+    values = {"ignored_keys": ["service"], "tool_trigger_keywords": {"send": ["send"]}}
+    publishing.save_draft(tenant=tenant, author=max_, values=values, based_on=1)
+    text = text_of(client.get(URL))
+    assert "Draft 2 also changes Tool trigger keywords, Keys to ignore." in text
+    assert "run it in shadow to see its effect" in text
+    publishing.start_shadow(tenant=tenant, actor=max_, number=2)
+    assert "Version 2 also changes" in text_of(client.get(URL))
+    assert "see how it does in shadow" in text_of(client.get(URL))
+
+
+def test_turns_that_are_still_being_counted_are_told(client, tenant, max_):
+    """Flagged turns that no profile counts, as an earlier release left them."""
+    make_turn(tenant, VERB)
+    assert "still being counted" not in text_of(client.get(URL))
+    DailyCount.objects.for_tenant(tenant).filter(name="flagged").update(count=2)
+    assert "1 flagged turn is still being counted; the numbers leave it out." in text_of(client.get(URL))
+    ProfileCount.objects.for_tenant(tenant).delete()
+    text = text_of(client.get(URL))
+    assert "2 flagged turns are still being counted; the numbers leave them out." in text
+    assert "Nothing was flagged" not in text
+
+
 def test_hostile_snippets_are_escaped_and_made_visible(client, tenant, max_):
     make_turn(tenant, "I sent <script>alert(1)</script> \u202egnp", agent="<b>bot</b>")
     html = html_of(simulate(client, mode="refuse"))
@@ -222,7 +271,7 @@ def test_what_cannot_be_used_is_said_beside_its_field(client, tenant, max_, fiel
     assert unpublished_versions(tenant=tenant) == []
 
 
-@pytest.mark.parametrize("version", ["99", "x", "-1", "0", "9" * 30, "٣"])
+@pytest.mark.parametrize("version", ["99", "x", "-1", "9" * 30, "٣"])
 def test_a_version_that_is_not_there_is_404(client, max_, version):
     assert client.get(URL, {"version": version}).status_code == 404
     assert simulate(client, version=version).status_code == 404
@@ -283,14 +332,53 @@ def twenty_two(tenant, max_):
 
 
 def test_precision_has_an_interval_and_is_held_against_the_goal(client, tenant, twenty_two):
-    # Wilson's 95 % interval of 20 of 20 is 0.8389 to 1 (Brown, Cai and DasGupta 2001: n / (n + z^2)).
+    # Wilson's 95 % interval of 20 of 20 is 0.8389 to 1 (Brown, Cai and DasGupta 2001: n / (n + z^2)); its
+    # lower end is rounded down.
     shown = simulate(client, mode="refuse", refuse="0.9", target="0.8").context["numbers"].precision
-    assert (shown.was, shown.now) == ("–", "100 % [84–100]")
+    assert (shown.was, shown.now) == ("–", "100 % [83–100]")
     assert shown.says == "Reaches your 80 %: yes."
     shown = simulate(client, mode="refuse", refuse="0.9", target="0.9").context["numbers"].precision
     assert shown.says == "Reaches your 90 %: perhaps; the lower end does not."
     shown = simulate(client, mode="refuse", refuse="0.8", target="0.95").context["numbers"].precision
     assert shown.says == "Reaches your 95 %: no."
+
+
+def test_what_is_read_agrees_with_the_verdict(client, tenant, twenty_two):
+    """The lower end is 0.83887: it does not reach 0.839, which would be read if it were rounded to it."""
+    shown = simulate(client, mode="refuse", refuse="0.9", target="0.839").context["numbers"].precision
+    assert (shown.now, shown.css) == ("100 % [83.8–100]", "warn")
+    shown = simulate(client, mode="refuse", refuse="0.9", target="0.835").context["numbers"].precision
+    assert (shown.now, shown.css) == ("100 % [83.8–100]", "good")
+
+
+@pytest.mark.parametrize(("goal", "said"), [("0.995", "99.5 %"), ("0.855", "85.5 %"), ("1", "100 %")])
+def test_the_goal_is_printed_as_it_was_typed(client, tenant, twenty_two, goal, said):
+    numbers = simulate(client, mode="refuse", refuse="0.9", target=goal).context["numbers"]
+    assert f"Reaches your {said}: " in numbers.precision.says
+    assert f"No threshold reaches {said}." in numbers.suggestion.words
+
+
+@pytest.mark.parametrize("mode", ["off", "observe", "revise"])
+def test_a_mode_that_refuses_nothing_is_not_said_to_lack_labels(client, tenant, max_, mode):
+    make_turn(tenant, VERB)
+    response = simulate(client, mode=mode)
+    assert response.context["numbers"].precision.says == "Refuses nothing."
+    assert response.context["numbers"].recall.says == "Refuses nothing."
+    assert response.context["curve"].then.words == "refuses nothing"
+
+
+def test_what_does_not_change_is_shown_once(client, tenant, max_):
+    make_turn(tenant, "All is well.")
+    text = text_of(client.get(URL))
+    assert "Refused 0 0.0 a day" in text
+    assert "→" not in text.split("Critic calls a day")[0].split("Refused 0")[1]
+    # One call in thirty days or none: both read 0.0.
+    assert "Critic calls a day 0.0 Suggestion" in text_of(simulate(client, critic="0.5"))
+
+
+def test_intervals_are_not_broken(client, tenant, twenty_two):
+    html = html_of(simulate(client, mode="refuse", refuse="0.9"))
+    assert '<b class="nowrap">100 % [83–100]</b>' in html
 
 
 def test_recall_without_an_audit_sample_says_what_is_missing(client, tenant, twenty_two):
@@ -358,6 +446,22 @@ def test_calibrated_confidences_are_offered_once_there_are_any(client, tenant, m
     assert (below["numbers"].refused.now, at["numbers"].refused.now) == ("0", "1")
     assert at["histogram"].axis == "calibrated"
     assert at["histogram"].now is None
+
+
+def test_a_newer_calibration_is_a_difference_from_what_is_in_force(client, tenant, max_):
+    make_turn(tenant, VERB)
+    values = {"fabrication_confidence_source": "calibrated"}
+    Calibration.objects.across_tenants().create(
+        tenant=tenant, number=1, labels=12, content={"kinds": {"verb_claim": [0, 12]}, "groups": []}
+    )
+    publishing.publish_settings(tenant=tenant, author=max_, values=values)
+    assert simulate(client).context["is_same"] is True
+    Calibration.objects.across_tenants().create(
+        tenant=tenant, number=2, labels=24, content={"kinds": {"verb_claim": [0, 24]}, "groups": []}
+    )
+    response = simulate(client)
+    assert response.context["is_same"] is False
+    assert "reads an older calibration" in text_of(response)
 
 
 def test_how_good_a_calibration_is_is_shown_with_a_table(client, tenant, max_):
@@ -456,6 +560,28 @@ def test_a_draft_given_up_cannot_be_saved_onto_but_leads_on(client, tenant, max_
     assert "Save as draft" not in html
 
 
+def test_the_defaults_can_be_started_from(client, tenant, max_):
+    publishing.publish_settings(tenant=tenant, author=max_, values={"fabrication_refuse_min_confidence": 0.9})
+    page = client.get(URL, {"version": "0"})
+    assert "starting from the defaults" in text_of(page)
+    assert page.context["form"]["refuse"].value() == "0.8"
+    assert client.post(URL, typed(version="0")).status_code == 302
+    assert unpublished_versions(tenant=tenant)[0].based_on is None
+
+
+@pytest.mark.parametrize(("drafts", "shown", "more"), [(4, [3, 2, 1], ""), (7, [6, 5, 4], "3 more")])
+def test_three_other_drafts_are_named_and_the_rest_is_a_link(client, tenant, max_, drafts, shown, more):
+    for n in range(drafts):
+        publishing.save_draft(
+            tenant=tenant, author=max_, values={"fabrication_refuse_min_confidence": n / 10}, based_on=1
+        )
+    page = client.get(URL)
+    assert page.context["edited"].number == drafts + 1
+    assert [draft.number - 1 for draft in page.context["others"]] == shown
+    link = re.search(r'href="/t/acme/policy/versions/">(\d+ more)</a>', html_of(page))
+    assert (link[1] if link else "") == more
+
+
 def test_an_older_version_can_be_started_from(client, tenant, max_):
     publishing.publish_settings(tenant=tenant, author=max_, values={"fabrication_refuse_min_confidence": 0.9})
     page = client.get(URL, {"version": "1"})
@@ -488,16 +614,88 @@ def test_a_suggestion_says_what_it_rests_on_and_what_it_would_do(client, tenant,
     assert f'href="/t/acme/turns/{turn.pk}/"' in html_of(client.get(URL))
 
 
-def test_a_suggestion_is_accepted_into_a_draft_and_what_is_tried_stays(client, tenant, max_):
+def test_a_suggestion_is_accepted_into_a_draft_and_what_is_typed_stays(client, tenant, max_):
     suggestion = make_suggestion(tenant)
     response = client.post(f"{URL}suggestions/{suggestion.pk}/accept", typed())
     assert response.status_code == 302
     assert unpublished_versions(tenant=tenant)[0].settings["grounding_tool_fragments"] == {"checked": ["get"]}
     page = client.get(response["Location"])
-    assert "The rule is in the draft now." in text_of(page)
+    assert "The rule is in draft 2 now." in text_of(page)
     assert page.context["edited"].number == 2
     assert page.context["form"]["refuse"].value() == "0.7"
+    assert 'name="note" maxlength="500" value="Refuse more."' in html_of(page)
     assert "is grounded by tools" not in text_of(page)
+
+
+def test_a_rule_goes_into_the_draft_on_the_screen_not_into_a_newer_one(client, tenant, max_):
+    for key in ("visa_no", "pnr"):
+        publishing.save_draft(tenant=tenant, author=max_, values={"identifier_keys": [key]}, based_on=1)
+    response = client.post(f"{URL}suggestions/{make_suggestion(tenant).pk}/accept", typed(version="2"))
+    assert response["Location"].startswith(f"{URL}?done=accepted&version=4&")
+    drafts = {draft.number: draft.settings for draft in unpublished_versions(tenant=tenant)}
+    assert drafts.keys() == {4, 3}
+    assert drafts[4]["identifier_keys"] == ["visa_no"]
+    assert drafts[4]["grounding_tool_fragments"] == {"checked": ["get"]}
+
+
+def test_a_rule_for_a_draft_that_was_replaced_is_a_conflict_and_nothing_typed_is_lost(client, tenant, max_):
+    suggestion = make_suggestion(tenant)
+    client.post(URL, typed())
+    values = {"fabrication_check_mode": "refuse", "fabrication_refuse_min_confidence": 0.65}
+    publishing.save_draft(tenant=tenant, author=max_, values=values, based_on=2)
+    accept = f"{URL}suggestions/{suggestion.pk}/accept"
+    response = client.post(accept, typed(version="2", refuse="0.75", note="Mine."))
+    assert response.status_code == 409
+    assert "Draft 2 has been replaced or discarded since you opened it." in text_of(response)
+    assert "differs from yours, it says: Refuse at or above 0.65" in text_of(response)
+    assert response.context["edited"].number == 3
+    assert response.context["form"]["refuse"].value() == "0.75"
+    assert 'name="note" maxlength="500" value="Mine."' in html_of(response)
+    assert GroundingSuggestion.objects.for_tenant(tenant).get().state == "open"
+    # Also when something typed cannot be used, which then is said beside it.
+    wrong = client.post(accept, typed(version="2", refuse="much"))
+    assert wrong.status_code == 409
+    assert "Enter a number" in html_of(wrong)
+
+
+def test_a_version_that_is_not_there_takes_no_rule(client, tenant, max_):
+    suggestion = make_suggestion(tenant)
+    assert client.post(f"{URL}suggestions/{suggestion.pk}/accept", typed(version="99")).status_code == 404
+    assert GroundingSuggestion.objects.for_tenant(tenant).get().state == "open"
+
+
+@pytest.mark.parametrize("action", ["suggestions/{}/dismiss", "learn"])
+def test_what_is_typed_survives_the_other_buttons(client, tenant, max_, action):
+    client.post(URL, typed())
+    response = client.post(
+        URL + action.format(make_suggestion(tenant).pk), typed(version="2", refuse="0.75", note="Mine.")
+    )
+    page = client.get(response["Location"])
+    assert page.context["edited"].number == 2
+    assert page.context["form"]["refuse"].value() == "0.75"
+    assert 'name="note" maxlength="500" value="Mine."' in html_of(page)
+
+
+@pytest.mark.parametrize("action", ["accept", "dismiss"])
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.MANAGER])
+def test_looking_at_a_decisions_address_does_nothing_and_leads_to_the_page(client, tenant, action, role):
+    client.force_login(make_member(tenant, role))
+    response = client.get(f"{URL}suggestions/{make_suggestion(tenant).pk}/{action}")
+    assert (response.status_code, response["Location"]) == (302, URL)
+    assert GroundingSuggestion.objects.for_tenant(tenant).get().state == "open"
+
+
+def test_a_try_never_puts_the_token_into_an_address(client, tenant, max_):
+    """The form is sent by GET, too; the token is with the buttons that post."""
+    make_suggestion(tenant)
+    html = html_of(client.get(URL))
+    form = html.split('<form id="controls"')[1].split("</form>")[0]
+    assert "csrfmiddlewaretoken" not in form.replace('hx-params="not note,csrfmiddlewaretoken"', "")
+    buttons = re.findall(r'<button[^>]*formmethod="post"[^>]*>', html)
+    assert len(buttons) == 4  # save, learn, accept, dismiss
+    for button in buttons:
+        assert 'form="controls"' in button
+        assert re.search(r'name="csrfmiddlewaretoken" value="\w{64}"', button)
 
 
 def test_a_suggestion_is_dismissed(client, tenant, max_):
@@ -532,7 +730,7 @@ def test_progress_is_asked_for_while_learning_and_costs_nothing_when_unchanged(c
     client.post(URL + "learn")
     page = client.get(URL)
     assert 'hx-trigger="every 2s"' in html_of(page)
-    assert '<button id="learn-now" disabled>' in html_of(page)
+    assert re.search(r'<button id="learn-now"[^>]* disabled>', html_of(page))
     seen = {"seen": page.context["seen"]}
     assert client.get(URL + "learn", seen, headers=HTMX).status_code == 204
     jobs.run_jobs()

@@ -1,4 +1,4 @@
-// The Thresholds screen: sliders and numbers in step, and what is tried goes along with every form beside them.
+// The Thresholds screen: sliders and numbers in step, and every move tried at once.
 "use strict";
 
 (() => {
@@ -41,22 +41,34 @@
     field.focus();
   });
 
-  // -- Forms beside the controls send what the controls show now, not what they showed when the page was made
+  // -- Enter in a field tries it; buttons that lead elsewhere send the form as it is
 
-  document.addEventListener("formdata", (event) => {
-    const source = event.target.dataset.with && document.getElementById(event.target.dataset.with);
-    if (!source) return;
-    for (const [name, value] of new FormData(source)) if (name !== "version") event.formData.set(name, value);
+  document.addEventListener("submit", (event) => {
+    if (event.target.id !== "controls" || event.submitter?.hasAttribute("formaction")) return;
+    event.preventDefault();
+    event.target.dispatchEvent(new Event("try"));
   });
 
-  // -- HTMX: a value that cannot be used is not sent; what was swapped tells itself, and stays as open as it was
+  // -- HTMX: a value that cannot be used is not sent, and said; what was swapped tells itself, and stays as open as it was
 
-  const halted = (on) => { const box = $("[data-halted]"); if (box) box.hidden = !on; };
+  const wrong = new Set();
+  const halted = (on) => {
+    for (const field of wrong) field.removeAttribute("aria-invalid");
+    wrong.clear();
+    const box = $("[data-halted]");
+    box.hidden = !on;
+    $("#result").classList.toggle("stale", on);
+    if (!on) return;
+    for (const field of $("#controls").elements) if (field.willValidate && !field.validity.valid) { field.setAttribute("aria-invalid", "true"); wrong.add(field); }
+    $("#announcer").textContent = box.textContent;
+  };
   document.addEventListener("htmx:validation:halted", (event) => { if (event.detail.elt.id === "controls") halted(true); });
   document.addEventListener("htmx:beforeRequest", (event) => { if (event.detail.elt.id === "controls") halted(false); });
   let open = [];
   document.addEventListener("htmx:beforeSwap", (event) => { open = $$("details[open][id]", event.detail.target).map((box) => box.id); });
   document.addEventListener("htmx:afterSwap", (event) => {
+    // What was done before is old news once something else is tried.
+    if (event.detail.target.id === "result") $("#done")?.remove();
     for (const id of open) { const box = document.getElementById(id); if (box) box.open = true; }
     const told = document.getElementById(event.detail.target.id)?.dataset.tell;
     if (told) $("#announcer").textContent = told;
