@@ -56,6 +56,8 @@ class PolicyForm(NoteForm):
     phase_12_llm_max_drafts_per_run = forms.IntegerField()
     phase_12_promote_assistant_content = forms.BooleanField(required=False)
     phase_12_action_type_from_tool_calls = forms.BooleanField(required=False)
+    skill_confidence_threshold = forms.FloatField(min_value=0, max_value=1)
+    skills_need_second_person = forms.BooleanField(required=False)
     audit_sample_rate = forms.FloatField(min_value=0, max_value=1)
     publish_needs_second_manager = forms.BooleanField(required=False)
     based_on = forms.IntegerField(min_value=0)

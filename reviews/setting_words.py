@@ -194,6 +194,18 @@ SECTIONS = (
                 "Where nothing else names them.",
                 "flag",
             ),
+            Setting(
+                "skill_confidence_threshold",
+                "Low confidence below",
+                "From 0 to 1. Drafts below it wait apart, until somebody looks.",
+                "number",
+            ),
+            Setting(
+                "skills_need_second_person",
+                "Two people approve every skill",
+                "Guardrails and preflights always take two.",
+                "flag",
+            ),
         ),
     ),
     Section(

@@ -10,7 +10,7 @@ from celery import shared_task
 from django.conf import settings
 
 from reviews.models.jobs import JobKind
-from reviews.services import analysis, jobs, learning, profiles
+from reviews.services import analysis, deliveries, extraction, jobs, learning, profiles
 from reviews.services.errors import ConflictError
 
 logger = logging.getLogger(__name__)
@@ -42,6 +42,14 @@ def run_jobs() -> None:
 
 
 @shared_task  # type: ignore[untyped-decorator]  # Celery has no types
+def deliver() -> None:
+    """Send what agent runtimes are to be told; hands on as ``analyse_pending`` does."""
+    deliveries.deliver_due(seconds=SECONDS_PER_TASK)
+    if deliveries.has_due():
+        hint_deliveries()
+
+
+@shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def learn() -> None:
     """Start a learning job for every tenant whose labels have changed, unless one is under way."""
     for tenant in learning.tenants_to_learn():
@@ -49,6 +57,17 @@ def learn() -> None:
             jobs.start_job(tenant=tenant, kind=JobKind.LEARN, parameters={}, actor=None)
         except ConflictError:
             logger.info("learning already", extra={"tenant": tenant.pk})
+    hint_jobs()
+
+
+@shared_task  # type: ignore[untyped-decorator]  # Celery has no types
+def extract() -> None:
+    """Start an extraction of skills for every tenant with turns that none has seen."""
+    for tenant in extraction.tenants_to_extract():
+        try:
+            jobs.start_job(tenant=tenant, kind=JobKind.EXTRACT, parameters={}, actor=None)
+        except ConflictError:
+            logger.info("extracting already", extra={"tenant": tenant.pk})
     hint_jobs()
 
 
@@ -63,6 +82,7 @@ def sweep() -> None:
     jobs.release_expired()
     profiles.fill_missing(seconds=SECONDS_PER_JOBS_TASK)
     run_jobs()
+    deliver()
 
 
 def hint_analysis() -> None:
@@ -78,6 +98,11 @@ def hint_analysis() -> None:
 def hint_jobs() -> None:
     """Tell the workers that a job waits. Call after the commit; never raises, as ``hint_analysis``."""
     _hint(run_jobs, "broker unreachable, the sweep will run the jobs")
+
+
+def hint_deliveries() -> None:
+    """Tell the workers that a runtime is to be told something. After the commit; never raises, as above."""
+    _hint(deliver, "broker unreachable, the sweep will deliver")
 
 
 def _hint(task: Any, otherwise: str) -> None:

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from reviews.core.drafts import MODEL_SOURCE
 from reviews.formats.record import ToolCall, TurnRecord
 from reviews.formats.symfonic_event import EventFinding, FabricationEvent
-from reviews.models import Membership, Tenant, Turn, User
+from reviews.models import Membership, Skill, SkillEvidence, SkillRevision, Tenant, Turn, User
+from reviews.models.skills import SkillKind, SkillOrigin
 from reviews.models.tenants import Role
 from reviews.models.turns import Source
 from reviews.services import analysis, intake, publishing
+from reviews.services.skill_contents import content_of
 
 _numbers = count(1)
 
@@ -49,6 +52,32 @@ def make_turn(tenant: Tenant, draft: str = CLAIM, *, analysed: bool = True, **fi
     if analysed:
         analysis.analyse_pending()
     return Turn.objects.for_tenant(tenant).get(pk=accepted[0].turn_id)
+
+
+def make_skill(
+    tenant: Tenant, kind: str = SkillKind.ACTION, *, episodes: Sequence[str] = (), **fields: Any
+) -> Skill:
+    """A draft as an extractor's is kept, with its first revision and evidence; ``fields`` are columns."""
+    number = next(_numbers)
+    fields.setdefault("trigger", f"the customer asks for order {number}")
+    fields.setdefault("action", f"call get_order, then say where order {number} is")
+    fields.setdefault("label", f"Auto-learned ({kind}): {fields['trigger'][:80]}"[:100])
+    defaults = {
+        "rationale": "Customers were told a place that nobody had looked up.",
+        "steps": [fields["action"]],
+        "confidence": 0.8,
+        "source": MODEL_SOURCE,
+        "origin": SkillOrigin.RUN,
+        "evidence": len(episodes),
+    }
+    skill = Skill.objects.across_tenants().create(tenant=tenant, kind=kind, **{**defaults, **fields})
+    SkillRevision.objects.across_tenants().create(
+        tenant=tenant, skill=skill, number=0, content=content_of(skill), created_at=skill.created_at
+    )
+    SkillEvidence.objects.across_tenants().bulk_create(
+        SkillEvidence(tenant=tenant, skill=skill, episode=episode) for episode in episodes
+    )
+    return skill
 
 
 def call(name: str, result: Any = None, **fields: Any) -> ToolCall:

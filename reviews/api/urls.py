@@ -4,8 +4,10 @@ from django.urls import path, re_path
 
 from reviews.api.base import UnknownPath
 from reviews.api.check import Check
+from reviews.api.drafts import Drafts
 from reviews.api.events import FabricationEvents
 from reviews.api.policy import CurrentPolicy
+from reviews.api.skills import Skills
 from reviews.api.turns import TurnDetail, TurnLookup, Turns
 
 app_name = "api"
@@ -17,5 +19,7 @@ urlpatterns = [
     path("check", Check.as_view(), name="check"),
     path("events/fabrication", FabricationEvents.as_view(), name="fabrication-events"),
     path("policy", CurrentPolicy.as_view(), name="policy"),
+    path("drafts", Drafts.as_view(), name="drafts"),
+    path("skills", Skills.as_view(), name="skills"),
     re_path(r"", UnknownPath.as_view(), name="unknown-path"),
 ]

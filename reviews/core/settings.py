@@ -83,6 +83,9 @@ class TenantSettings:
         phase_12_promote_assistant_content: Whether what the assistant told counts as an episode.
         phase_12_action_type_from_tool_calls: Whether a tool call names an episode that nothing else names.
         skill_auto_approve: Always false: a human decides.
+        skill_confidence_threshold: 0 to 1; drafts below it wait apart, under "low confidence".
+        skills_need_second_person: Whether every kind of skill takes two people to approve, as guardrails and
+            preflights always do.
         audit_sample_rate: 0 to 1; the share of unflagged turns that is put before reviewers at random.
         publish_needs_second_manager: Whether who wrote a version may publish it alone.
     """
@@ -111,6 +114,8 @@ class TenantSettings:
     phase_12_promote_assistant_content: bool = False
     phase_12_action_type_from_tool_calls: bool = True
     skill_auto_approve: bool = False
+    skill_confidence_threshold: float = 0.5
+    skills_need_second_person: bool = False
     audit_sample_rate: float = 0.02
     publish_needs_second_manager: bool = False
 
@@ -232,6 +237,8 @@ _CHECKS: Final[dict[str, check.Check]] = {
     "phase_12_promote_assistant_content": check.flag,
     "phase_12_action_type_from_tool_calls": check.flag,
     "skill_auto_approve": check.only(False, "Always false: skills go live by a human's decision."),
+    "skill_confidence_threshold": check.unit,
+    "skills_need_second_person": check.flag,
     "audit_sample_rate": check.unit,
     "publish_needs_second_manager": check.flag,
 }

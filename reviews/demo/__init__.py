@@ -9,8 +9,20 @@ from reviews.demo.generate import build_tenant
 from reviews.demo.marlow import MARLOW
 from reviews.demo.model import Demo, DemoReview, DemoTenant, DemoTurn, DemoUser, Label, Role
 from reviews.demo.pipewright import PIPEWRIGHT
+from reviews.demo.skills import DemoDecision, DemoSkill
 
-__all__ = ["Demo", "DemoReview", "DemoTenant", "DemoTurn", "DemoUser", "Label", "Role", "build_demo"]
+__all__ = [
+    "Demo",
+    "DemoDecision",
+    "DemoReview",
+    "DemoSkill",
+    "DemoTenant",
+    "DemoTurn",
+    "DemoUser",
+    "Label",
+    "Role",
+    "build_demo",
+]
 
 
 def build_demo(now: datetime, seed: int = 7) -> Demo:

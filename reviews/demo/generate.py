@@ -38,6 +38,7 @@ def build_tenant(script: Script, *, now: datetime, seed: int) -> DemoTenant:
         refuse_min_confidence=script.refuse_min_confidence,
         users=script.users,
         turns=add_reviews(tuple(turns), script, now=now, rng=rng, texts=texts),
+        skills=script.skills,
     )
 
 

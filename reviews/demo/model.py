@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from reviews.demo.skills import DemoSkill
 from reviews.formats.record import TurnRecord
 
 __all__ = ["Demo", "DemoReview", "DemoTenant", "DemoTurn", "DemoUser", "Label", "Role"]
@@ -53,6 +54,7 @@ class DemoTenant:
     refuse_min_confidence: float
     users: tuple[DemoUser, ...]
     turns: tuple[DemoTurn, ...]
+    skills: tuple[DemoSkill, ...] = ()
 
 
 @dataclass(frozen=True)

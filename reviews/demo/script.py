@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reviews.demo.model import DemoUser, Label
+from reviews.demo.skills import DemoSkill
 
 __all__ = [
     "FABRICATED",
@@ -86,6 +87,7 @@ class Script:
     memory_notes: tuple[str, ...]
     channels: tuple[str, ...]
     scenarios: tuple[Scenario, ...]
+    skills: tuple[DemoSkill, ...] = ()
     open_share: float = 0.4
     #: How often every scenario is played, times its own number.
     volume: int = 1

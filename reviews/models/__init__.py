@@ -6,6 +6,8 @@ from reviews.models.decisions import ReviewDecision
 from reviews.models.findings import Finding
 from reviews.models.jobs import Job, RejudgedTurn
 from reviews.models.policies import Calibration, GroundingSuggestion, PolicyVersion, ShadowOutcome
+from reviews.models.runtimes import Delivery, Runtime
+from reviews.models.skills import Skill, SkillDecision, SkillEvidence, SkillReplay, SkillRevision
 from reviews.models.tenants import AgentName, ApiKey, Membership, Tenant, User
 from reviews.models.turns import Turn, TurnPayload
 
@@ -17,6 +19,7 @@ __all__ = [
     "Calibration",
     "ConfidenceProfile",
     "DailyCount",
+    "Delivery",
     "Finding",
     "GateCount",
     "GroundingSuggestion",
@@ -26,7 +29,13 @@ __all__ = [
     "ProfileCount",
     "RejudgedTurn",
     "ReviewDecision",
+    "Runtime",
     "ShadowOutcome",
+    "Skill",
+    "SkillDecision",
+    "SkillEvidence",
+    "SkillReplay",
+    "SkillRevision",
     "Tenant",
     "Turn",
     "TurnPayload",

@@ -16,6 +16,9 @@ from reviews.models.turns import Turn
 class JobKind(models.TextChoices):
     LEARN = "learn", "Learn from labels"
     REJUDGE = "rejudge", "Judge again"
+    EXTRACT = "extract", "Extract skills"
+    REPLAY = "replay", "Replay a skill"
+    PULL = "pull", "Pull drafts from the runtime"
 
 
 class JobState(models.TextChoices):

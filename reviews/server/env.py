@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from math import inf
 from pathlib import Path
 
 from environs import Env, EnvError
@@ -17,6 +18,20 @@ def names(variable: str, default: list[str] | None = None) -> list[str]:
     if default is None and not found:
         raise EnvError(f"{variable} must name at least one.")
     return found
+
+
+def prices(variable: str) -> tuple[float, float] | None:
+    """Two prices separated by a comma; None when there are none. Raises for anything else."""
+    found = names(variable, [])
+    if not found:
+        return None
+    try:
+        tokens_in, tokens_out = map(float, found)
+    except ValueError:
+        raise EnvError(f"{variable} must be two numbers, such as 0.15,0.60.") from None
+    if not (0 <= tokens_in < inf and 0 <= tokens_out < inf):
+        raise EnvError(f"{variable} must be prices of 0 or more.")
+    return tokens_in, tokens_out
 
 
 def stored_secret(path: Path) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from celery.schedules import crontab
 from django.core.exceptions import ImproperlyConfigured
 
-from reviews.server.env import env, names, stored_secret
+from reviews.server.env import env, names, prices, stored_secret
 from reviews.server.sqlite import use_current_sqlite
 
 SQLITE_IS_FIXED = use_current_sqlite()
@@ -34,6 +34,8 @@ if PRODUCTION:
 else:
     SECRET_KEY = env.str("SECRET_KEY", "") or stored_secret(DATA_DIR / "secret-key")
     ALLOWED_HOSTS = names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+# Former secrets: what was signed or sealed under them is still read, nothing new is written with them.
+SECRET_KEY_FALLBACKS = names("SECRET_KEY_FALLBACKS", [])
 CSRF_TRUSTED_ORIGINS = names("CSRF_TRUSTED_ORIGINS", [])
 
 # -- Applications and middleware
@@ -205,7 +207,28 @@ CELERY_BEAT_SCHEDULE = {
     },
     # Nightly; when beat does not run at that time, at its next start. Labels change slowly.
     "learn": {"task": "reviews.tasks.learn", "schedule": crontab(hour=2, minute=30)},
+    # Half an hour later, so that a small machine does one after the other.
+    "extract": {"task": "reviews.tasks.extract", "schedule": crontab(hour=3, minute=0)},
 }
+
+# -- The language model that extracts skills where a tenant's policy asks for it: any server with OpenAI's
+# chat API. Without an address and a name no model is asked.
+
+MODEL_BASE_URL = env.str("MODEL_BASE_URL", "")
+MODEL_NAME = env.str("MODEL_NAME", "")
+MODEL_API_KEY = env.str("MODEL_API_KEY", "")
+MODEL_TIMEOUT_SECONDS = env.float("MODEL_TIMEOUT_SECONDS", 60.0)
+MODEL_RETRIES = env.int("MODEL_RETRIES", 2)
+#: For a million tokens in and a million out, in a currency of the operator's choice.
+MODEL_PRICES = prices("MODEL_PRICES")
+
+# -- Requests to runtimes and webhooks (reviews.services.outbound)
+
+#: Whether they may lead into private networks and to this machine. Off, since members of a tenant type the
+#: addresses in and are not meant to reach what stands beside the server.
+OUTBOUND_ALLOW_PRIVATE = env.bool("OUTBOUND_ALLOW_PRIVATE", False)
+#: From the beginning of a request to the end of its answer.
+OUTBOUND_TIMEOUT_SECONDS = env.float("OUTBOUND_TIMEOUT_SECONDS", 10.0)
 
 # -- Monitoring: /metrics answers only to this token (as a bearer), and not at all without one
 

@@ -11,11 +11,13 @@ from django.contrib.auth.hashers import make_password
 from django.db import transaction
 
 from reviews.demo import Demo, DemoReview, DemoTenant, DemoTurn, build_demo
-from reviews.models import Finding, Tenant, Turn, User
+from reviews.models import Finding, Skill, Tenant, Turn, User
 from reviews.models.jobs import JobKind
+from reviews.models.skills import SkillState
 from reviews.models.tenants import Role
 from reviews.models.turns import Label, Source
 from reviews.services import intake, jobs, policies, publishing, review, tenants
+from reviews.services.demo_skills import load_skills
 from reviews.services.judge import Policy, judge
 from reviews.services.rows import PreparedTurn, prepare
 
@@ -34,6 +36,12 @@ AUDIT_AFTER = timedelta(hours=5)
 AUDIT_SECONDS = 6.5
 
 
+#: When skills were extracted, before now; people decided on them two hours later.
+SKILLS_BEFORE = timedelta(hours=26)
+#: Drafts that somebody has replayed already, of those that wait.
+REPLAYED = 3
+
+
 @dataclass(frozen=True)
 class Loaded:
     """What was loaded."""
@@ -41,6 +49,8 @@ class Loaded:
     tenants: int
     turns: int
     decisions: int
+    skills: int = 0
+    skill_decisions: int = 0
 
 
 class _Visit(NamedTuple):
@@ -71,7 +81,13 @@ def load_demo(*, now: datetime, password: str, seed: int = 7) -> Loaded | None:
 
 
 def _sum(parts: Sequence[Loaded]) -> Loaded:
-    return Loaded(len(parts), sum(p.turns for p in parts), sum(p.decisions for p in parts))
+    return Loaded(
+        len(parts),
+        sum(p.turns for p in parts),
+        sum(p.decisions for p in parts),
+        sum(p.skills for p in parts),
+        sum(p.skill_decisions for p in parts),
+    )
 
 
 def _people(demo: Demo, password: str) -> dict[str, User]:
@@ -125,8 +141,12 @@ def _load_tenant(source: DemoTenant, people: dict[str, User], now: datetime) -> 
         visits[len(early) :] + _audits(tenant, source.turns, reviewers),
         key=lambda visit: (visit.at, visit.external_id),
     )
-    decisions += _decide(tenant, late, ids, people)
+    night = now - SKILLS_BEFORE
+    decisions += _decide(tenant, [visit for visit in late if visit.at < night], ids, people)
+    decided = load_skills(tenant=tenant, wanted=source.skills, turns=source.turns, people=people, at=night)
+    decisions += _decide(tenant, [visit for visit in late if visit.at >= night], ids, people)
     _learn(tenant)
+    _replay(tenant)
     # What a manager might be trying just now.
     manager = next((user.username for user in source.users if user.role == Role.MANAGER.value), owner)
     publishing.save_draft(
@@ -137,7 +157,7 @@ def _load_tenant(source: DemoTenant, people: dict[str, User], now: datetime) -> 
         note="Refuse, on confidences calibrated by our labels.",
         at=now,
     )
-    return Loaded(1, len(ids), decisions)
+    return Loaded(1, len(ids), decisions, len(source.skills), decided)
 
 
 def _audits(tenant: Tenant, turns: Sequence[DemoTurn], reviewers: Sequence[str]) -> list[_Visit]:
@@ -163,6 +183,14 @@ def _audits(tenant: Tenant, turns: Sequence[DemoTurn], reviewers: Sequence[str])
 def _learn(tenant: Tenant) -> None:
     """Let the labels say what they have to say, as the nightly job does."""
     jobs.start_job(tenant=tenant, kind=JobKind.LEARN, parameters={}, actor=None)
+    jobs.run_jobs()
+
+
+def _replay(tenant: Tenant) -> None:
+    """Replay the surest of the drafts that wait, as people do before they decide."""
+    drafts = Skill.objects.for_tenant(tenant).filter(state=SkillState.DRAFT).order_by("-confidence", "-id")
+    for skill in drafts[:REPLAYED]:
+        jobs.start_job(tenant=tenant, kind=JobKind.REPLAY, parameters={"skill": skill.pk}, actor=None)
     jobs.run_jobs()
 
 

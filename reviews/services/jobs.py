@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from reviews.models import Job, Tenant, User
 from reviews.models.jobs import JobKind, JobState
-from reviews.services import audit, learning, rejudging
+from reviews.services import audit, extraction, learning, pulling, rejudging, replaying
 from reviews.services.errors import ConflictError, NotFoundError
 from reviews.services.locking import lock_tenant
 
@@ -36,7 +36,8 @@ MAX_ATTEMPTS = 3
 #: After so long the next job has its turn: a short one does not wait for the end of a long one.
 SECONDS_IN_A_ROW = 1.0
 MAX_ERROR_LENGTH = 2000
-#: At most one job of a kind works on a tenant: two at once would undo each other's work.
+#: At most one job of a kind works on a tenant, unless its work says otherwise (``Work.beside``): two at once
+#: would undo each other's work.
 ACTIVE = (JobState.WAITING, JobState.RUNNING)
 STOPPED = (JobState.PAUSED, JobState.FAILED)
 
@@ -47,15 +48,32 @@ class Work(NamedTuple):
     ``check`` turns the parameters it is started with into those that are kept (InvalidError, NotFoundError).
     ``step`` does about a second's work inside a transaction that holds the job's row, sets the job's cursor,
     done, total and result, and says whether there is more to do.
+
+    ``outside`` is for what must not hold a transaction, such as asking a model: it is run before each step,
+    with the job claimed, and what it returns is handed to ``step(job, found)``. It may be run again for the
+    same step, after an error or a dead worker, so it must change nothing that a second run would spoil; when
+    the claim is gone by the time it ends, what it found is dropped. ``outside_seconds`` says how long it may
+    take, so that nobody takes the job over meanwhile.
+
+    ``beside``: jobs of this kind may work on a tenant at the same time when they differ in the parameter of
+    that name.
     """
 
     check: Callable[[Tenant, dict[str, Any]], dict[str, Any]]
-    step: Callable[[Job], bool]
+    step: Callable[..., bool]
+    outside: Callable[[Job], Any] | None = None
+    outside_seconds: Callable[[], float] = lambda: 0.0
+    beside: str = ""
 
 
 WORK: dict[str, Work] = {
     JobKind.LEARN: Work(learning.check_parameters, learning.step),
     JobKind.REJUDGE: Work(rejudging.check_parameters, rejudging.step),
+    JobKind.EXTRACT: Work(
+        extraction.check_parameters, extraction.step, extraction.outside, extraction.outside_seconds
+    ),
+    JobKind.REPLAY: Work(replaying.check_parameters, replaying.step, beside="skill"),
+    JobKind.PULL: Work(pulling.check_parameters, pulling.step, pulling.outside, pulling.outside_seconds),
 }
 
 
@@ -68,7 +86,7 @@ def start_job(*, tenant: Tenant, kind: JobKind, parameters: dict[str, Any], acto
     """
     parameters = WORK[kind].check(tenant, parameters)
     with transaction.atomic():
-        _check_none_active(tenant, kind)
+        _check_none_active(tenant, kind, parameters)
         job = Job(tenant=tenant, kind=kind, parameters=parameters, started_by=actor)
         job.save(force_insert=True)
         _log(tenant, actor, "job.started", job, parameters=parameters)
@@ -95,9 +113,9 @@ def resume_job(*, tenant: Tenant, actor: User | None, job_id: int) -> Job:
         NotFoundError: no such job here.
         ConflictError: it is neither paused nor failed, or another of its kind is waiting or running.
     """
-    kind = JobKind(job_of(tenant=tenant, job_id=job_id).kind)
+    stopped = job_of(tenant=tenant, job_id=job_id)
     with transaction.atomic():
-        _check_none_active(tenant, kind, but=job_id)
+        _check_none_active(tenant, JobKind(stopped.kind), stopped.parameters, but=job_id)
         job = _moved(tenant, job_id, STOPPED, JobState.WAITING, attempts=0, error="", ended_at=None)
         _log(tenant, actor, "job.resumed", job)
     return job
@@ -199,12 +217,19 @@ def _claim(*, after: int) -> Job | None:
 
 def _run_step(claimed: Job) -> bool:
     """One step of a claimed job; True when it is still ours and there is more to do."""
+    work = WORK[claimed.kind]
     try:
+        found: tuple[Any, ...] = ()
+        if work.outside is not None:
+            job = _prolonged(claimed, work.outside_seconds())
+            if job is None:
+                return False
+            found = (work.outside(job),)
         with transaction.atomic():
             job = _ours(claimed)
             if job is None:
                 return False  # paused, cancelled, or taken over
-            more = WORK[job.kind].step(job)
+            more = work.step(job, *found)
             job.attempts, job.error = 0, ""
             if more:
                 job.lease_until = _lease()
@@ -227,6 +252,16 @@ def _ours(claimed: Job) -> Job | None:
     """The claimed job as it stands, its row locked; None when the claim is gone."""
     jobs = Job.objects.across_tenants().filter(pk=claimed.pk, state=JobState.RUNNING, claim=claimed.claim)
     return jobs.select_for_update().first()
+
+
+def _prolonged(claimed: Job, seconds: float) -> Job | None:
+    """The claimed job with a lease that lasts for what is done outside; None when the claim is gone."""
+    with transaction.atomic():
+        job = _ours(claimed)
+        if job is not None:
+            job.lease_until = _lease() + timedelta(seconds=seconds)
+            job.save(update_fields=["lease_until"])
+    return job
 
 
 def _release(job: Job) -> None:
@@ -254,13 +289,19 @@ def _lease() -> datetime:
 # -- Inside a transaction
 
 
-def _check_none_active(tenant: Tenant, kind: JobKind, *, but: int | None = None) -> None:
-    """Raises ConflictError when a job of the kind is under way. The tenant's row is the lock."""
+def _check_none_active(
+    tenant: Tenant, kind: JobKind, parameters: dict[str, Any] | None, *, but: int | None = None
+) -> None:
+    """Raises ConflictError when a job that may not be beside this one is under way.
+
+    The tenant's row is the lock.
+    """
     lock_tenant(tenant.pk)
-    active = Job.objects.for_tenant(tenant).filter(kind=kind, state__in=ACTIVE)
-    other = active.first() if but is None else active.exclude(pk=but).first()
-    if other is not None:
-        raise ConflictError(f"Job {other.pk} is {_label(other.state)} already.", job_id=other.pk)
+    name = WORK[kind].beside
+    for other in Job.objects.for_tenant(tenant).filter(kind=kind, state__in=ACTIVE).order_by("id"):
+        differs = name and (other.parameters or {}).get(name) != (parameters or {}).get(name)
+        if other.pk != but and not differs:
+            raise ConflictError(f"Job {other.pk} is {_label(other.state)} already.", job_id=other.pk)
 
 
 def _moved(tenant: Tenant, job_id: int, allowed: Collection[JobState], state: JobState, **values: Any) -> Job:

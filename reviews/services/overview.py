@@ -9,15 +9,18 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from reviews.core.statistics import Interval, wilson_interval
-from reviews.models import DailyCount, Membership, ReviewDecision, Tenant, Turn, User
+from reviews.models import DailyCount, Delivery, Membership, ReviewDecision, Skill, Tenant, Turn, User
 from reviews.models.decisions import DecisionAction
+from reviews.models.runtimes import DeliveryState
+from reviews.models.skills import SkillState
 from reviews.models.turns import AnalysisState, Kind, Label, ReviewState
+from reviews.services.policies import current_policy
 from reviews.services.queue import COUNT_LIMIT
 
 RATE_DAYS = 30
@@ -71,7 +74,25 @@ def figures(*, tenant: Tenant, user: User) -> Figures:
     )
 
 
-def _counted(rows: QuerySet[Turn]) -> Count:
+class SkillFigures(NamedTuple):
+    """Drafts of skills that wait for a decision, and messages about skills that were given up."""
+
+    drafts: Count
+    given_up: Count
+
+
+def skill_figures(*, tenant: Tenant) -> SkillFigures:
+    """What of the skills needs somebody; drafts of low confidence wait apart. Three queries."""
+    enough = current_policy(tenant=tenant).settings.skill_confidence_threshold
+    skills = Skill.objects.for_tenant(tenant)
+    deliveries = Delivery.objects.for_tenant(tenant)
+    return SkillFigures(
+        drafts=_counted(skills.filter(state=SkillState.DRAFT, confidence__gte=enough)),
+        given_up=_counted(deliveries.filter(state=DeliveryState.DEAD)),
+    )
+
+
+def _counted(rows: QuerySet[Any]) -> Count:
     return _count(len(rows.values_list("id", flat=True)[: COUNT_LIMIT + 1]))
 
 

@@ -20,6 +20,8 @@ ROUTES = {
     "check": ("/api/v1/check", {"POST": "ingest"}),
     "fabrication-events": ("/api/v1/events/fabrication", {"POST": "ingest"}),
     "policy": ("/api/v1/policy", {"GET": "policy"}),
+    "drafts": ("/api/v1/drafts", {"POST": "skills"}),
+    "skills": ("/api/v1/skills", {"GET": "skills"}),
 }
 CASES = [(name, method) for name in ROUTES for method in METHODS]
 

@@ -260,3 +260,17 @@ def test_fold() -> None:
         N.
         """
     assert fold(text) == "One line and its rest.\n\n- a\n- b, which goes on\n\nYours,\nN."
+
+
+def test_skills_rest_on_scenarios_that_there_are_and_name_people_who_may_decide(demo: Demo) -> None:
+    for tenant in demo.tenants:
+        scenarios = {turn.record.attributes["scenario"] for turn in tenant.turns}
+        deciders = {user.username for user in tenant.users if user.role != "viewer"}
+        triggers = [skill.trigger for skill in tenant.skills]
+        assert len(set(triggers)) == len(triggers) >= 8
+        assert {skill.kind for skill in tenant.skills} == {"action", "preflight", "recovery", "guardrail"}
+        for skill in tenant.skills:
+            assert scenarios.issuperset(skill.scenarios), skill.trigger
+            assert deciders.issuperset(decision.username for decision in skill.decisions)
+            assert all(d.into in triggers for d in skill.decisions if d.action == "merge")
+    assert sum(len(tenant.skills) for tenant in demo.tenants) >= 40

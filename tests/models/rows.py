@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from reviews.models import ApiKey, Calibration, GroundingSuggestion, Job, RejudgedTurn, Tenant
+from reviews.models import (
+    ApiKey,
+    Calibration,
+    Delivery,
+    GroundingSuggestion,
+    Job,
+    RejudgedTurn,
+    Runtime,
+    SkillReplay,
+    Tenant,
+    Turn,
+    User,
+)
 from reviews.models.tenants import Role
-from reviews.services import publishing, review
-from tests.factories import make_member, make_turn
+from reviews.services import publishing, review, skills
+from tests.factories import make_member, make_skill, make_turn
 
 
 def fill_every_table(tenant: Tenant) -> None:
     """A labelled finding, a decision and its undo, a note, three policy versions (in force, in shadow, gone),
-    a calibration, a suggestion, a job with its results, a key, and what follows from them."""
+    a calibration, a suggestion, a job with its results, a key, skills (approved, merged, rejected and a draft
+    again) with their evidence, replay and messages, and what follows from them."""
     rita = make_member(tenant, Role.REVIEWER)
     turn = make_turn(tenant)
     for position in (0, 1):
@@ -47,3 +60,23 @@ def fill_every_table(tenant: Tenant) -> None:
     ApiKey.objects.across_tenants().create(
         tenant=tenant, name="bot", prefix=f"k-{tenant.slug}", digest=b"\0" * 32, scopes="ingest"
     )
+    _fill_skills(tenant, rita, turn)
+
+
+def _fill_skills(tenant: Tenant, rita: User, turn: Turn) -> None:
+    """The first skill is approved; the first decision is its approval."""
+    Runtime.objects.across_tenants().create(
+        tenant=tenant, base_url="https://runtime.example", runtime_tenant=tenant.slug
+    )
+    approved = make_skill(tenant, episodes=["run-1", "run-2"], runtime_id="node-1")
+    by = {"tenant": tenant, "actor": rita}
+    skills.approve_skill(skill_id=approved.pk, seen_version=0, **by)
+    merged = make_skill(tenant, episodes=["run-3"])
+    skills.merge_skill(skill_id=merged.pk, into_id=approved.pk, seen_version=0, **by)
+    rejected = make_skill(tenant, runtime_id="node-2")
+    done = skills.reject_skill(skill_id=rejected.pk, reason="wrong", seen_version=0, **by)
+    skills.undo_skill_decision(decision_id=done.decision.pk, **by)
+    SkillReplay.objects.across_tenants().create(
+        tenant=tenant, skill=approved, turn=turn, reason="get_order was called", failed=False, fabricated=True
+    )
+    assert Delivery.objects.for_tenant(tenant).count() == 3

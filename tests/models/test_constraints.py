@@ -16,6 +16,7 @@ from reviews.models import (
     Calibration,
     ConfidenceProfile,
     DailyCount,
+    Delivery,
     Finding,
     GateCount,
     GroundingSuggestion,
@@ -25,13 +26,20 @@ from reviews.models import (
     ProfileCount,
     RejudgedTurn,
     ReviewDecision,
+    Runtime,
     ShadowOutcome,
+    Skill,
+    SkillDecision,
+    SkillEvidence,
+    SkillReplay,
+    SkillRevision,
     Tenant,
     Turn,
     TurnPayload,
 )
 from reviews.models.bulk import insert_rows
 from reviews.services.rows import FINDING_COLUMNS
+from tests.factories import make_skill
 from tests.models.rows import fill_every_table
 
 OURS = list(apps.get_app_config("reviews").get_models())
@@ -64,6 +72,22 @@ CHECKS = [
     ("job_state_known", Job, {}, {"state": "x"}),
     ("suggestion_state", GroundingSuggestion, {}, {"state": "x"}),
     ("suggestion_rule", GroundingSuggestion, {}, {"rule": "x"}),
+    ("skill_kind_known", Skill, {}, {"kind": "x"}),
+    ("skill_kind_known", Skill, {}, {"kind": ""}),
+    ("skill_state_known", Skill, {"state": "draft"}, {"state": "x"}),
+    ("skill_origin_known", Skill, {}, {"origin": "x"}),
+    ("skill_confidence_range", Skill, {}, {"confidence": -0.01}),
+    ("skill_confidence_range", Skill, {}, {"confidence": 1.01}),
+    ("skill_merged_names_target", Skill, {"state": "draft"}, {"state": "merged"}),
+    ("skill_merged_names_target", Skill, {"state": "merged"}, {"state": "draft"}),
+    ("skill_merged_names_target", Skill, {"state": "merged"}, {"merged_into": None}),
+    ("skill_undo_names_target", SkillDecision, {"action": "approve"}, {"action": "undo"}),
+    ("skill_undo_names_target", SkillDecision, {"action": "undo"}, {"undoes": None}),
+    ("skill_undo_names_target", SkillDecision, {"action": "undo"}, {"action": "edit"}),
+    ("skill_decision_known", SkillDecision, {"action": "approve"}, {"action": "x"}),
+    ("skill_reason_known", SkillDecision, {"action": "reject"}, {"reason": "x"}),
+    ("delivery_action", Delivery, {}, {"action": "x"}),
+    ("delivery_state", Delivery, {}, {"state": "x"}),
 ]
 
 #: constraint, table, row to copy, what differs in the refused copy, what else differs in the accepted one
@@ -86,6 +110,12 @@ UNIQUES = [
     ("audithead_once", AuditHead, {}, {}, {"tenant": "other"}),
     ("audit_sequence_once", AuditEvent, {}, {}, {"sequence": 99}),
     ("dailycount_once", DailyCount, {}, {}, {"name": "another"}),
+    ("skill_runtime_id_once", Skill, {"runtime_id": "node-1"}, {}, {"runtime_id": ""}),
+    ("skill_episode_once", SkillEvidence, {}, {}, {"episode": "another"}),
+    ("skill_revision_once", SkillRevision, {}, {}, {"number": 99}),
+    ("skill_decision_once", SkillDecision, {"action": "approve"}, {}, {"version": 99}),
+    ("skill_replay_once", SkillReplay, {}, {}, {"turn": "last turn"}),
+    ("runtime_one_a_tenant", Runtime, {}, {}, {"tenant": "other"}),
 ]
 
 
@@ -136,6 +166,25 @@ def test_a_decision_is_undone_once(tenant):
         ReviewDecision.objects.across_tenants().bulk_create([undo])
     undo.undoes = decisions.get(action="note")
     ReviewDecision.objects.across_tenants().bulk_create([undo])
+
+
+def test_a_decision_about_a_skill_is_undone_once(tenant):
+    fill_every_table(tenant)
+    decisions = SkillDecision.objects.for_tenant(tenant)
+    undo = copy.copy(decisions.get(action="undo"))
+    undo.pk, undo.version = None, 99
+    with pytest.raises(IntegrityError, match=r"(?i)unique"), transaction.atomic():
+        SkillDecision.objects.across_tenants().bulk_create([undo])
+    undo.undoes = decisions.get(action="approve")
+    SkillDecision.objects.across_tenants().bulk_create([undo])
+
+
+def test_skills_that_no_runtime_knows_share_no_id(tenant, other_tenant):
+    make_skill(tenant)
+    make_skill(tenant)
+    make_skill(tenant, runtime_id="node-1")
+    make_skill(other_tenant, runtime_id="node-1")
+    assert Skill.objects.for_tenant(tenant).filter(runtime_id="").count() == 2
 
 
 def test_a_slug_names_one_tenant(tenant):

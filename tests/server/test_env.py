@@ -7,7 +7,7 @@ import stat
 import pytest
 from environs import EnvError
 
-from reviews.server.env import names, stored_secret
+from reviews.server.env import names, prices, stored_secret
 
 
 def test_a_list_may_have_spaces(monkeypatch):
@@ -23,6 +23,20 @@ def test_a_required_list_must_name_something(monkeypatch):
     with pytest.raises(EnvError):
         names("SOME_HOSTS")
     assert names("SOME_HOSTS", ["localhost"]) == ["localhost"]
+
+
+def test_prices_are_two_numbers_or_none(monkeypatch):
+    monkeypatch.delenv("SOME_PRICES", raising=False)
+    assert prices("SOME_PRICES") is None
+    monkeypatch.setenv("SOME_PRICES", "0.15, 0.60")
+    assert prices("SOME_PRICES") == (0.15, 0.6)
+
+
+@pytest.mark.parametrize("text", ["1", "1,2,3", "1,two", "-1,2", "1,nan", "inf,1"])
+def test_other_prices_are_refused(monkeypatch, text):
+    monkeypatch.setenv("SOME_PRICES", text)
+    with pytest.raises(EnvError):
+        prices("SOME_PRICES")
 
 
 def test_a_secret_is_made_once_and_only_its_owner_reads_it(tmp_path):

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from reviews.core.drafts import MODEL_SOURCE, PATTERN_SOURCE
 from reviews.core.estimates import Estimate
 from reviews.demo import build_demo
 from reviews.models import (
@@ -15,15 +16,21 @@ from reviews.models import (
     Membership,
     PolicyVersion,
     ReviewDecision,
+    Skill,
+    SkillDecision,
+    SkillEvidence,
+    SkillReplay,
     Tenant,
     Turn,
     User,
 )
+from reviews.models.skills import SkillKind, SkillState
 from reviews.models.turns import AnalysisState, ReviewState
 from reviews.services.audit import verify_chain
 from reviews.services.demo_loading import load_demo
 from reviews.services.policies import current_policy, policy_of, policy_version
 from reviews.services.simulation import last_days, simulate_policies
+from reviews.services.skill_evidence import page_of
 from tests.services.recount import assert_counts_hold
 
 NOW = datetime(2026, 11, 30, 15, tzinfo=UTC)
@@ -99,6 +106,35 @@ def test_what_the_thresholds_screen_shows_has_something_to_show(demo):
     assert isinstance(found.then.recall, Estimate)
     assert found.flipped_turns()
     assert_counts_hold(demo)
+
+
+def test_skills_of_all_kinds_wait_and_are_decided_by_the_rules(loaded, demo):
+    skills = Skill.objects.across_tenants()
+    assert skills.count() >= 40
+    assert SkillDecision.objects.across_tenants().count() == loaded.skill_decisions > 20
+    mine = Skill.objects.for_tenant(demo)
+    assert set(mine.values_list("kind", flat=True)) == set(SkillKind.values)
+    assert set(mine.values_list("state", flat=True)) == set(SkillState.values)
+    # Guardrails and preflights were approved by two people, others by one.
+    for skill in skills.filter(state=SkillState.APPROVED):
+        approvals = set(skill.decisions.filter(action="approve").values_list("actor", flat=True))
+        assert len(approvals) == (2 if skill.kind in ("guardrail", "preflight") else 1)
+    waiting = mine.filter(state=SkillState.DRAFT, first_approver__isnull=False)
+    assert waiting.exists()
+    for skill in skills.filter(state=SkillState.DRAFT, source=MODEL_SOURCE):
+        assert skill.episodes.exclude(turn=None).exists()
+
+
+def test_skills_show_duplicates_conflicts_low_confidence_and_replays(demo):
+    mine = Skill.objects.for_tenant(demo)
+    folded = SkillEvidence.objects.for_tenant(demo).exclude(similarity=None)
+    assert folded.exclude(draft=None).exists()
+    assert mine.filter(source=PATTERN_SOURCE, confidence=0).exists()
+    rules = set()
+    for skill in mine.filter(state__in=[SkillState.DRAFT, SkillState.APPROVED]):
+        rules |= {conflict.rule for conflict in page_of(tenant=demo, skill_id=skill.pk).conflicts}
+    assert rules == {"forbidden", "opposite_order", "different_recovery"}
+    assert SkillReplay.objects.for_tenant(demo).exists()
 
 
 def test_the_audit_log_is_whole(demo):

@@ -325,3 +325,91 @@ def test_of_several_starts_at_the_same_moment_one_wins(in_threads):
     assert sum(isinstance(result, Job) for result in results) == 1
     assert sum(isinstance(result, ConflictError) for result in results) == 3
     assert Job.objects.for_tenant(tenant).count() == 1
+
+
+# -- What is done outside a transaction
+
+
+def outside_work(monkeypatch, outside, *, beside: str = "") -> list[Any]:
+    """A job whose steps get what ``outside`` returns. Returns what they got."""
+    got: list[Any] = []
+
+    def step(job: Job, found: Any) -> bool:
+        more = numbered_step(job)
+        got.append(found)
+        return more
+
+    work = Work(lambda tenant, parameters: parameters, step, outside, lambda: 500.0, beside)
+    monkeypatch.setitem(jobs.WORK, JobKind.LEARN, work)
+    return got
+
+
+def test_a_step_gets_what_was_found_outside_before_it(tenant, monkeypatch):
+    got = outside_work(monkeypatch, lambda job: f"before {(job.cursor or {'next': 0})['next']}")
+    job = start(tenant)
+    run_jobs()
+    assert got == [f"before {n}" for n in range(STEPS)]
+    assert (stored(job).state, len(steps_of(job))) == (JobState.DONE, STEPS)
+
+
+def test_outside_the_claim_is_held_for_as_long_as_it_may_take(tenant, monkeypatch):
+    leases = []
+
+    def outside(job: Job) -> None:
+        leases.append(stored(job).lease_until - timezone.now())
+        assert stored(job).state == JobState.RUNNING
+        assert release_expired() == 0
+
+    outside_work(monkeypatch, outside)
+    start(tenant)
+    run_jobs(max_steps=1)
+    assert leases[0] > timedelta(seconds=500)
+
+
+def test_what_fails_outside_counts_as_a_failed_step(tenant, monkeypatch):
+    def outside(job: Job) -> None:
+        raise ValueError("no answer")
+
+    outside_work(monkeypatch, outside)
+    job = start(tenant)
+    run_jobs()
+    ended = stored(job)
+    assert (ended.state, ended.attempts, ended.error) == (JobState.FAILED, 3, "ValueError: no answer")
+    assert steps_of(job) == []
+
+
+def test_what_was_found_under_a_claim_that_is_gone_is_dropped(tenant, monkeypatch):
+    got = outside_work(
+        monkeypatch, lambda job: jobs.pause_job(tenant=tenant, actor=None, job_id=job.pk) and None
+    )
+    job = start(tenant)
+    run_jobs()
+    assert (stored(job).state, got, steps_of(job)) == (JobState.PAUSED, [], [])
+
+
+def test_a_worker_killed_outside_loses_and_doubles_nothing(tenant, monkeypatch):
+    def outside(job: Job) -> None:
+        raise WorkerKilledError
+
+    with monkeypatch.context() as patch:
+        outside_work(patch, outside)
+        job = start(tenant)
+        with pytest.raises(WorkerKilledError):
+            run_jobs()
+    lose_the_worker(job)
+    assert release_expired() == 1
+    outside_work(monkeypatch, lambda job: None)
+    run_jobs()
+    assert (stored(job).state, steps_of(job)) == (JobState.DONE, ["0", "1", "2", "3", "4"])
+
+
+def test_jobs_that_differ_in_what_they_are_about_may_be_beside_each_other(tenant, monkeypatch):
+    outside_work(monkeypatch, lambda job: None, beside="skill")
+    first = start(tenant, skill=1)
+    second = start(tenant, skill=2)
+    with pytest.raises(ConflictError, match=f"Job {second.pk} is waiting already"):
+        start(tenant, skill=2)
+    jobs.pause_job(tenant=tenant, actor=None, job_id=first.pk)
+    other = start(tenant, skill=1)
+    with pytest.raises(ConflictError, match=f"Job {other.pk} is waiting already"):
+        jobs.resume_job(tenant=tenant, actor=None, job_id=first.pk)

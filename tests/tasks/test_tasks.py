@@ -450,6 +450,21 @@ def test_the_nightly_task_starts_a_job_where_labels_are_new(tenant, other_tenant
 
 
 @pytest.mark.django_db
+def test_the_nightly_task_extracts_where_turns_are_new(tenant, other_tenant):
+    make_turn(tenant)
+    tasks.extract()
+    job = Job.objects.across_tenants().get()
+    assert (job.tenant, job.kind, job.state) == (tenant, JobKind.EXTRACT, JobState.WAITING)
+    tasks.extract()
+    tasks.run_jobs()
+    tasks.extract()
+    assert Job.objects.across_tenants().count() == 1
+    make_turn(tenant)
+    tasks.extract()
+    assert Job.objects.across_tenants().count() == 2
+
+
+@pytest.mark.django_db
 def test_the_sweep_takes_jobs_over_from_dead_workers(tenant):
     job = jobs.start_job(tenant=tenant, kind=JobKind.LEARN, parameters={}, actor=None)
     Job.objects.across_tenants().update(
@@ -474,12 +489,12 @@ def test_the_sweep_fills_in_profiles_that_earlier_versions_did_not_store(tenant)
 
 def test_tasks_are_named_as_the_schedule_names_them():
     names = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
-    assert names == {tasks.sweep.name, tasks.learn.name}
+    assert names == {tasks.sweep.name, tasks.learn.name, tasks.extract.name}
     assert tasks.analyse_pending.name == "reviews.tasks.analyse_pending"
     assert tasks.run_jobs.name == "reviews.tasks.run_jobs"
 
 
 def test_a_task_takes_no_turn_with_it():
     """A message is a hint: whatever it carried would be one more truth beside the database."""
-    for task in (tasks.analyse_pending, tasks.run_jobs, tasks.learn, tasks.sweep):
+    for task in (tasks.analyse_pending, tasks.run_jobs, tasks.learn, tasks.extract, tasks.sweep):
         assert not task.__wrapped__.__code__.co_argcount

@@ -53,6 +53,8 @@ EVERYTHING = {
     "phase_12_llm_max_drafts_per_run": 7,
     "phase_12_promote_assistant_content": True,
     "phase_12_action_type_from_tool_calls": False,
+    "skill_confidence_threshold": 0.7,
+    "skills_need_second_person": True,
     "audit_sample_rate": 0.1,
     "publish_needs_second_manager": True,
 }

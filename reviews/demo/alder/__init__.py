@@ -18,6 +18,7 @@ from reviews.demo.alder import (
 from reviews.demo.alder.tools import AGENT_TOOLS, MEMORY, NOTES, TOOLS
 from reviews.demo.model import DemoUser
 from reviews.demo.script import Script
+from reviews.demo.skills_alder import SKILLS
 
 __all__ = ["ALDER"]
 
@@ -75,6 +76,7 @@ ALDER = Script(
     memory_nodes=MEMORY,
     memory_notes=NOTES,
     channels=("web chat", "web chat", "app", "email", "messenger"),
+    skills=SKILLS,
     scenarios=(
         *bookings.SCENARIOS,
         *disruption.SCENARIOS,

@@ -6,6 +6,7 @@ from reviews.demo.marlow import appointments, claims, everyday, languages, presc
 from reviews.demo.marlow.tools import AGENT_TOOLS, MEMORY, NOTES, TOOLS
 from reviews.demo.model import DemoUser
 from reviews.demo.script import Script
+from reviews.demo.skills_marlow import SKILLS
 
 __all__ = ["MARLOW"]
 
@@ -39,6 +40,7 @@ MARLOW = Script(
     memory_nodes=MEMORY,
     memory_notes=NOTES,
     channels=("patient portal", "phone transcript", "staff chat"),
+    skills=SKILLS,
     scenarios=(
         *appointments.SCENARIOS,
         *claims.SCENARIOS,

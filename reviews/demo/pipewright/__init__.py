@@ -6,6 +6,7 @@ from reviews.demo.model import DemoUser
 from reviews.demo.pipewright import billing, everyday, languages, operations, releases
 from reviews.demo.pipewright.tools import AGENT_TOOLS, MEMORY, NOTES, TOOLS
 from reviews.demo.script import Script
+from reviews.demo.skills_pipewright import SKILLS
 
 __all__ = ["PIPEWRIGHT"]
 
@@ -51,6 +52,7 @@ PIPEWRIGHT = Script(
     memory_nodes=MEMORY,
     memory_notes=NOTES,
     channels=("chatops", "chatops", "support portal", "email"),
+    skills=SKILLS,
     scenarios=(
         *billing.SCENARIOS,
         *operations.SCENARIOS,
