@@ -15,3 +15,9 @@ def age(moment: datetime, now: datetime) -> str:
     if seconds < 48 * 3600:
         return f"{int(seconds // 3600)} h"
     return f"{int(seconds // 86400)} d"
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """The same for the middle of a sentence: "just now", "5 min ago"."""
+    said = age(moment, now)
+    return "just now" if said == "now" else f"{said} ago"

@@ -96,8 +96,25 @@ def _figures(request: TenantRequest) -> list[Figure]:
             f"{queue}?state=failed",
             "bad" if found.failed.value else "",
         ),
+        *_skill_figures(request),
         Figure("waiting", _number(found.waiting), _waiting_label(found, now), "", _waiting_css(found, now)),
     ]
+
+
+def _skill_figures(request: TenantRequest) -> list[Figure]:
+    """Shown only when there is something to do: not every tenant has skills."""
+    found = overview.skill_figures(tenant=request.tenant)
+    slug = request.tenant.slug
+    shown = []
+    if found.drafts.value:
+        label = "draft skill waits" if found.drafts.value == 1 else "draft skills wait"
+        shown.append(Figure("drafts", _number(found.drafts), label, reverse("reviews:skills", args=[slug])))
+    if found.given_up.value:
+        may_open = request.membership.may(Role.MANAGER)
+        url = reverse("reviews:runtime", args=[slug]) if may_open else ""
+        label = "not delivered to the runtime"
+        shown.append(Figure("undelivered", _number(found.given_up), label, url, "bad"))
+    return shown
 
 
 def _waiting_label(found: Figures, now: datetime) -> str:

@@ -42,6 +42,7 @@ PAGES = (
     ("policy-versions", "Versions", Role.VIEWER),
     ("members", "Members", Role.VIEWER),
     ("api-keys", "API keys", Role.MANAGER),
+    ("runtime", "Runtime", Role.MANAGER),
     ("audit", "Audit log", Role.MANAGER),
 )
 
@@ -58,6 +59,10 @@ DONE = {
     "removed": "Removed. The person can no longer open this tenant.",
     "added": "Added.",
     "revoked": "Revoked. The key is refused from now on.",
+    "runtime": "Saved.",
+    "runtime-removed": "Removed. Nothing is pulled from there or sent to it any more.",
+    "pulling": "Pulling has been put in line; look again in a moment.",
+    "retried": "It is being sent again.",
 }
 
 

@@ -13,6 +13,7 @@ from reviews.views import (
     overview,
     queue,
     review,
+    runtime,
     settings,
 )
 
@@ -36,6 +37,10 @@ settings_urls = [
     path("members/<int:user_id>/remove", members.remove, name="remove-member"),
     path("api-keys/", api_keys.api_keys, name="api-keys"),
     path("api-keys/<int:key_id>/revoke", api_keys.revoke, name="revoke-key"),
+    path("runtime/", runtime.runtime_view, name="runtime"),
+    path("runtime/remove", runtime.remove, name="remove-runtime"),
+    path("runtime/pull", runtime.pull, name="pull-drafts"),
+    path("runtime/deliveries/<int:delivery_id>/retry", runtime.retry, name="retry-delivery"),
     path("audit/", audit_log.audit_log, name="audit"),
 ]
 
@@ -43,6 +48,7 @@ tenant_urls: list[URLPattern | URLResolver] = [
     path("", overview.overview_view, name="overview"),
     path("settings/", include(settings_urls)),
     path("policy/", include("reviews.views.policy_urls")),
+    path("skills/", include("reviews.views.skill_urls")),
     path("thresholds/", include("reviews.views.threshold_urls")),
     path("queue/", queue.queue_view, name="queue"),
     path("turns/<int:turn_id>/", include(turn_urls)),

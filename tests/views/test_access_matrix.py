@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from reviews.models import ReviewDecision
+from reviews.models import Delivery, ReviewDecision, Tenant, User
 from reviews.models.tenants import Role, Scope
-from reviews.services import keys, review
+from reviews.services import keys, review, skill_bulk, skills
 from reviews.services.publishing import save_draft
+from reviews.services.skill_queue import SkillFilter
 from tests.factories import make_member, make_turn
+from tests.views.skilled import make_draft
 from tests.views.suggesting import make_suggestion
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
@@ -24,6 +26,24 @@ LOOK = dict.fromkeys(READ, V)
 #: Routes of a tenant: which role each method needs. A method that is not named is refused to everyone.
 TENANT_ROUTES: dict[str, dict[str, Role]] = {
     "overview": dict.fromkeys(READ, V),
+    "skills": dict.fromkeys(READ, V),
+    "learn-skills": {**LOOK, "POST": M},
+    "reject-skills": {**dict.fromkeys(READ, M), "POST": M},
+    "undo-skill-batch": {"POST": M, **dict.fromkeys(READ, M)},
+    "undo-skill": {"POST": M, **LOOK},  # of somebody else's decision, as for turns
+    "skill": LOOK,
+    "next-skill": LOOK,
+    "previous-skill": LOOK,
+    "approve-skill": {"POST": R, **LOOK},
+    "edit-skill": {"POST": R, **LOOK},
+    "reject-skill": {"POST": R, **LOOK},
+    "merge-skill": {"POST": R, **LOOK},
+    "retire-skill": {"POST": R, **LOOK},
+    "replay-skill": {"POST": R, **LOOK},
+    "runtime": {**dict.fromkeys(READ, M), "POST": M},
+    "remove-runtime": {"POST": M, **dict.fromkeys(READ, M)},
+    "pull-drafts": {"POST": M, **dict.fromkeys(READ, M)},
+    "retry-delivery": {"POST": R, **dict.fromkeys(READ, R)},
     "queue": dict.fromkeys(READ, V),
     "turn": dict.fromkeys(READ, V),
     "next": dict.fromkeys(READ, V),
@@ -85,6 +105,24 @@ def test_every_route_is_listed():
     assert sorted(_names(pages)) == sorted([*TENANT_ROUTES, *OWN_ROUTES, *OPEN_ROUTES])
 
 
+def _skill_ids(tenant: Tenant, owner: User) -> dict[str, Any]:
+    """A draft, a decision about another skill, a batch, and a message that was given up."""
+    skill, decided, many = (make_draft(tenant, subject=n) for n in range(3))
+    by = {"tenant": tenant, "actor": owner}
+    done = skills.reject_skill(skill_id=decided.pk, reason="wrong", seen_version=0, **by)
+    wanted = SkillFilter(text=many.trigger)
+    digest = skill_bulk.preview_reject(tenant=tenant, wanted=wanted).ids_digest
+    batch = skill_bulk.reject_many(wanted=wanted, ids_digest=digest, reason="wrong", **by)
+    message = Delivery(tenant=tenant, skill=skill, action="approve", state="dead")
+    message.save()
+    return {
+        "skill_id": skill.pk,
+        "skill_decision_id": done.decision.pk,
+        "batch": batch,
+        "delivery_id": message.pk,
+    }
+
+
 @pytest.fixture
 def address(tenant):
     """The path of a route, with ids of things that are really there."""
@@ -102,6 +140,7 @@ def address(tenant):
         # A draft: the other tenant has no second version.
         "number": save_draft(tenant=tenant, author=owner, values={}, based_on=0).number,
         "suggestion_id": make_suggestion(tenant).pk,
+        **_skill_ids(tenant, owner),
     }
     needs = {
         **dict.fromkeys(
@@ -122,12 +161,21 @@ def address(tenant):
             "number",
         ),
         **dict.fromkeys(["accept-suggestion", "dismiss-suggestion"], "suggestion_id"),
+        **dict.fromkeys([name for name in TENANT_ROUTES if name.endswith("-skill")], "skill_id"),
+        "skill": "skill_id",
+        "undo-skill": "skill_decision_id",
+        "undo-skill-batch": "batch",
+        "retry-delivery": "delivery_id",
     }
+    #: Parts of addresses that two routes use for different things, and those that are no numbers.
+    parts = {"skill_decision_id": "decision_id"}
+    nothing: dict[str, Any] = {"batch": "0" * 32}
 
     def path(name: str, slug: str = tenant.slug, missing: bool = False) -> str:
         kwargs: dict[str, Any] = {"slug": slug}
         if name in needs:
-            kwargs[needs[name]] = 999_999 if missing else ids[needs[name]]
+            what = needs[name]
+            kwargs[parts.get(what, what)] = nothing.get(what, 999_999) if missing else ids[what]
         return reverse(f"reviews:{name}", kwargs=kwargs)
 
     return path
@@ -176,6 +224,12 @@ WHOLE_TENANT = (
     "thresholds",
     "simulate",
     "learn",
+    "skills",
+    "learn-skills",
+    "reject-skills",
+    "runtime",
+    "remove-runtime",
+    "pull-drafts",
 )
 
 

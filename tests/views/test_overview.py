@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from reviews.models import DailyCount, Turn
+from reviews.models import DailyCount, Delivery, Turn
 from reviews.models.tenants import Role
 from reviews.models.turns import AnalysisState
 from reviews.services import review
@@ -18,13 +18,15 @@ from reviews.services.publishing import save_draft, start_shadow
 from reviews.views.estimates import agreement_words
 from tests.factories import call, make_member, make_turn
 from tests.views.counting import asked
+from tests.views.skilled import make_draft
 
 pytestmark = pytest.mark.django_db
 
 URL = "/t/acme/"
 HTMX = {"HX-Request": "true"}
-#: Session, person, memberships; four for the figures; counts; two for the speed; the version in shadow.
-MOST_QUERIES = 11
+#: Session, person, memberships; four for the figures, three for those of skills; counts; two for the speed;
+#: the version in shadow.
+MOST_QUERIES = 14
 
 
 @pytest.fixture
@@ -169,6 +171,22 @@ def test_old_turns_alone_are_not_an_empty_tenant(client, tenant, rita):
     assert "Connect your first agent" not in html
 
 
+def test_draft_skills_and_undelivered_messages_are_figures_when_there_are_any(client, tenant, rita):
+    make_turn(tenant)
+    make_draft(tenant, confidence=0.49)
+    skill = make_draft(tenant, subject=1)
+    Delivery(tenant=tenant, skill=skill, action="approve", state="dead").save()
+    Delivery(tenant=tenant, skill=skill, action="reject", state="waiting").save()
+
+    def figures():
+        return {f.name: (f.value, f.label, f.url) for f in client.get(URL).context["figures"]}
+
+    assert figures()["drafts"] == ("1", "draft skill waits", "/t/acme/skills/")
+    assert figures()["undelivered"] == ("1", "not delivered to the runtime", "")
+    client.force_login(make_member(tenant, Role.MANAGER, "max"))
+    assert figures()["undelivered"][2] == "/t/acme/settings/runtime/"
+
+
 def test_polling_answers_204_until_something_reads_differently(client, tenant, rita):
     make_turn(tenant)
     url = f"{URL}?seen={seen_of(client.get(URL))}"
@@ -195,7 +213,7 @@ def test_costs_the_same_with_few_and_many_turns(client, tenant, other_tenant, ri
         make_turn(tenant)
         make_turn(other_tenant, analysed=False)
     assert count_queries(client) == few <= MOST_QUERIES
-    assert count_queries(client, f"{URL}?seen=x", **HTMX) == few_poll <= 7
+    assert count_queries(client, f"{URL}?seen=x", **HTMX) == few_poll <= 10
 
 
 def shadow_of(tenant, author, values):
