@@ -10,8 +10,8 @@ from celery import shared_task
 from django.conf import settings
 
 from reviews.models.jobs import JobKind
-from reviews.services import analysis, deliveries, extraction, jobs, learning, profiles
-from reviews.services.errors import ConflictError
+from reviews.services import analysis, deliveries, extraction, jobs, learning, profiles, pulling
+from reviews.services.errors import ConflictError, DomainError
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +68,17 @@ def extract() -> None:
             jobs.start_job(tenant=tenant, kind=JobKind.EXTRACT, parameters={}, actor=None)
         except ConflictError:
             logger.info("extracting already", extra={"tenant": tenant.pk})
+    hint_jobs()
+
+
+@shared_task  # type: ignore[untyped-decorator]  # Celery has no types
+def pull() -> None:
+    """Start a pull of drafts for every tenant whose agent runtime is due; one that cannot stops no other."""
+    for tenant in pulling.tenants_to_pull():
+        try:
+            jobs.start_job(tenant=tenant, kind=JobKind.PULL, parameters={}, actor=None, is_routine=True)
+        except DomainError:
+            logger.info("not pulling", extra={"tenant": tenant.pk})
     hint_jobs()
 
 

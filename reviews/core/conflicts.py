@@ -58,11 +58,25 @@ class _Recovery(NamedTuple):
 
 
 class ConflictIndex:
-    """All skills of a tenant, ready to be held against a draft; ``known_tools``: see ``canonical_names``."""
+    """All skills of a tenant, ready to be held against a draft; ``known_tools``: see ``canonical_names``.
 
-    def __init__(self, skills: Iterable[SkillText], *, known_tools: frozenset[str] = frozenset()) -> None:
+    ``earlier`` is an index of mostly the same skills: what it has read is not read again, the slow part.
+    """
+
+    def __init__(
+        self,
+        skills: Iterable[SkillText],
+        *,
+        known_tools: frozenset[str] = frozenset(),
+        earlier: ConflictIndex | None = None,
+    ) -> None:
         self._known = known_tools
-        self._rules = [skill_rules(skill, known_tools) for skill in skills]
+        read: dict[SkillText, SkillRules] = {}
+        if earlier is not None and earlier._known == known_tools:
+            read = {rules.skill: rules for rules in earlier._rules}
+        self._rules: list[SkillRules] = [
+            read.get(skill) or skill_rules(skill, known_tools) for skill in skills
+        ]
         self._doing: dict[str, list[tuple[SkillRules, Mention]]] = defaultdict(list)
         self._forbidding: dict[str, list[tuple[SkillRules, Prohibition]]] = defaultdict(list)
         self._phrases: list[tuple[SkillRules, Prohibition]] = []

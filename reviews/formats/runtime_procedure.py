@@ -3,19 +3,25 @@
 The runtime's memory takes almost anything as a property, so this reads leniently: what does not fit is cut or
 left out, and only a procedure that says nothing at all is refused. The entry is one that
 ``reviews.formats.skill_draft.read_draft`` accepts.
+
+A list of preconditions may also hold objects that the runtime checks by itself, ``{"tool": …}`` and
+``{"state": …}``. Here they are text, spelled as JSON, for people to read; in a PATCH they are objects again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from reviews.core.drafts import VALID_PROCEDURAL_KINDS
 from reviews.formats.errors import RecordError
+from reviews.formats.lenient import parse_lenient
 from reviews.formats.skill_draft import EPISODE_CHARS, EPISODES, LABEL_CHARS, SOURCE_CHARS, STEPS, TEXT_CHARS
 
-__all__ = ["memory_entry"]
+__all__ = ["differs", "memory_entry", "patch_body"]
 
 _PATTERN_CHARS: Final = 200
 #: Of a property that we have no field for.
@@ -28,6 +34,9 @@ _TEXTS: Final = {
     "pattern_name": _PATTERN_CHARS,
 }
 _EPISODES: Final = ("source_episode_ids", "source_episodic_ids")
+#: What an agent reads of a procedure beside its steps and its precondition. The label is missing: the PATCH
+#: of the runtime does not change it.
+_READ_BY_AGENTS: Final = ("content", "context", "trigger", "rationale", "kind", "action_tool")
 #: Read otherwise, or how the runtime itself keeps its books.
 _NO_EXTRAS: Final = frozenset(
     {*_TEXTS, *_EPISODES, "label", "content", "steps", "status", "active", "kind", "confidence"}
@@ -69,6 +78,72 @@ def memory_entry(value: Any) -> dict[str, Any]:
     return {"layer": "procedural", "content": content, "metadata": metadata}
 
 
+def differs(procedure: Any, reviewed: Mapping[str, Any]) -> bool:
+    """Whether an agent would read something else in the procedure than in ``reviewed``, the body of a PATCH.
+
+    Nothing is cut here, since what stands behind a cut has been reviewed by nobody. A field that is empty in
+    the procedure says nothing that anybody could have missed; only a precondition has to be there. Raises
+    ``RecordError`` when the procedure is no object.
+    """
+    if not isinstance(procedure, dict):
+        raise RecordError("", "a procedure is an object")
+    properties = procedure.get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    there = {**properties, "content": procedure.get("content") or properties.get("content")}
+    wanted = reviewed["properties"]
+    steps = procedure.get("steps") or properties.get("steps")
+    return (
+        (bool(steps) and _stripped(steps) != _stripped(reviewed["steps"]))
+        or any(
+            _stripped(there.get(name)) not in (None, _stripped(wanted.get(name))) for name in _READ_BY_AGENTS
+        )
+        or _stripped(_spelled(there.get("precondition"))) != _stripped(_spelled(wanted.get("precondition")))
+    )
+
+
+def patch_body(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of a PATCH as the runtime takes it."""
+    properties = body.get("properties") or {}
+    condition = properties.get("precondition")
+    if not condition:
+        return dict(body)
+    items = [_unspelled(item) for item in (condition if isinstance(condition, list) else [condition])]
+    if isinstance(condition, str) and items == [condition]:
+        return dict(body)
+    return {**body, "properties": {**properties, "precondition": items}}
+
+
+def _spelled(condition: Any) -> Any:
+    """A precondition; objects in its list are texts."""
+    if not isinstance(condition, list):
+        return condition
+    return [
+        msgspec.json.encode(item, order="sorted").decode() if _is_checked(item) else item
+        for item in condition
+    ]
+
+
+def _unspelled(text: Any) -> Any:
+    if not (isinstance(text, str) and text.startswith("{")):
+        return text
+    try:
+        value = parse_lenient(text.encode(errors="replace"))
+    except RecordError:
+        return text
+    return value if _is_checked(value) else text
+
+
+def _is_checked(condition: Any) -> bool:
+    return isinstance(condition, dict) and bool(condition.keys() & {"tool", "state"})
+
+
+def _stripped(value: Any) -> Any:
+    """The value without white space around its texts; None when nothing is left."""
+    if isinstance(value, list):
+        return [item for item in map(_stripped, value) if item is not None] or None
+    return (value.strip() if isinstance(value, str) else value) or None
+
+
 def _text(value: Any, most: int) -> str:
     return value.strip()[:most].strip() if isinstance(value, str) else ""
 
@@ -79,6 +154,7 @@ def _list(value: Any, most: int) -> list[str]:
 
 
 def _precondition(value: Any) -> str | list[str] | None:
+    value = _spelled(value)
     return _list(value, STEPS) if isinstance(value, list) else _text(value, TEXT_CHARS) or None
 
 

@@ -40,10 +40,15 @@ EPISODE_CHARS: Final = 200
 LABEL_CHARS: Final = 100
 SOURCE_CHARS: Final = 40
 PATTERN_CHARS: Final = 200
+LEAST_IMPORTANCE: Final = 1
+MOST_IMPORTANCE: Final = 10
+"""symfonic's own bounds: an agent could not read an entry beyond them."""
 
-#: What a memory entry's metadata say in fields of ours; the rest is kept as it came.
+#: What a memory entry's metadata say in fields of ours, and the names of the entry's own fields that are kept
+#: beside the metadata; the rest is kept as it came.
 _KNOWN: Final = frozenset(
     {
+        *("content", "importance"),
         *("label", "steps", "context", "source", "kind", "trigger", "rationale", "confidence"),
         *("precondition", "source_episode_ids", "source_episodic_ids", "pattern_count", "pattern_name"),
     }
@@ -112,6 +117,9 @@ def _from_draft(sent: _Draft) -> ReceivedDraft:
 def _from_entry(sent: _Entry) -> ReceivedDraft:
     """A pattern's entry has neither trigger nor kind: it is an action, set off by what is repeated."""
     check_choice("/layer", sent.layer, ["procedural"])
+    if not LEAST_IMPORTANCE <= sent.importance <= MOST_IMPORTANCE:
+        found, bounds = describe(sent.importance), f"{LEAST_IMPORTANCE} to {MOST_IMPORTANCE}"
+        raise RecordError("/importance", f"found {found}, expected a number from {bounds}")
     known = sent.metadata
     label = _optional(known, "label", LABEL_CHARS)
     steps = _texts("/metadata/steps", known.get("steps"), STEPS, TEXT_CHARS)

@@ -209,6 +209,12 @@ CELERY_BEAT_SCHEDULE = {
     "learn": {"task": "reviews.tasks.learn", "schedule": crontab(hour=2, minute=30)},
     # Half an hour later, so that a small machine does one after the other.
     "extract": {"task": "reviews.tasks.extract", "schedule": crontab(hour=3, minute=0)},
+    # As often as ``reviews.services.pulling`` counts on; one that comes too late is left to the next.
+    "pull": {
+        "task": "reviews.tasks.pull",
+        "schedule": crontab(minute="*/10"),
+        "options": {"expires": 600},
+    },
 }
 
 # -- The language model that extracts skills where a tenant's policy asks for it: any server with OpenAI's

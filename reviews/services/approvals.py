@@ -1,8 +1,9 @@
 """Who may approve a skill, and whether it takes another person.
 
 Guardrails and preflights always take two people, the other kinds where the tenant's policy says so. The
-second is neither the first approver nor the writer of the current text. An approval by the writer is never
-more than a first one, whatever the kind: nobody approves alone what they wrote. A first approval counts for
+second is neither the first approver nor a writer of the current text. An approval by a writer is never more
+than a first one, whatever the kind: nobody approves alone what they wrote. Whoever was the last to change one
+of its texts is a writer, also when somebody else has changed another one since. A first approval counts for
 as long as who gave it is a member who may review.
 """
 
@@ -12,11 +13,14 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from reviews.core.settings import TenantSettings
-from reviews.models import Membership, Skill, Tenant, User
-from reviews.models.skills import SkillKind
+from reviews.models import Membership, Skill, SkillDecision, Tenant, User
+from reviews.models.skills import SkillAction, SkillKind
 from reviews.models.tenants import Role
 
 TWO_PERSON_KINDS: Final = frozenset({SkillKind.GUARDRAIL.value, SkillKind.PREFLIGHT.value})
+
+#: What a person writes of a skill. The label and steps that repeat the action follow by themselves.
+_WRITTEN: Final = frozenset({"trigger", "action", "rationale", "precondition", "steps"})
 
 
 class Approval(NamedTuple):
@@ -38,17 +42,36 @@ def may_approve(skill: Skill, actor: User, settings: TenantSettings, approver_is
 
 
 def approval_by(skill: Skill, actor: User, settings: TenantSettings, approver_is_member: bool) -> Approval:
-    """What an approval of a draft by ``actor`` does; ``approver_is_member``: see ``approver_counts``."""
+    """What an approval of a draft by ``actor`` does; ``approver_is_member``: see ``approver_counts``.
+
+    One query when somebody else wrote last, else none.
+    """
     first = skill.first_approver_id if approver_is_member else None
-    wrote = skill.writer_id == actor.pk
+    wrote = skill.writer_id == actor.pk or actor.pk in writers_of(skill)
     alone = not wrote and not needs_two(skill, settings)
     if first is None or alone:
         return Approval(completes=alone)
     if first == actor.pk:
         return Approval(False, "You gave the first approval; somebody else has to give the second.")
     if wrote:
-        return Approval(False, "You wrote this text; the second approval has to be somebody else's.")
+        return Approval(
+            False, "You wrote this text or a part of it; the second approval has to be somebody else's."
+        )
     return Approval(completes=True)
+
+
+def writers_of(skill: Skill) -> set[int]:
+    """Who wrote any of the current text. One query; none for a text that is as it came."""
+    if skill.writer_id is None:
+        return set()
+    edits = (
+        SkillDecision.objects.for_tenant(skill.tenant_id)
+        .filter(skill=skill.pk, action=SkillAction.EDIT, undone_by__isnull=True)
+        .order_by("version")
+        .values_list("actor_id", "before")
+    )
+    writers = {name: actor for actor, before in edits for name in before or () if name in _WRITTEN}
+    return {skill.writer_id, *writers.values()}
 
 
 def approver_counts(*, tenant: Tenant, skill: Skill) -> bool:

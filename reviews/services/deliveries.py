@@ -7,6 +7,10 @@ A message is written in the transaction of its decision and sent afterwards, out
 claim with a lease: a worker that is killed in between loses the claim, and the message is sent again. Sending
 one twice changes nothing, since each says how the skill is to be, not what to change. A message waits for the
 earlier ones of its skill, also for a dead one: an approval must not overtake the edit that it approves.
+
+An approval carries the text that was approved. The runtime may have changed its copy since that was pulled,
+by merging drafts that are alike or by somebody's hand, so it is read again first; where it says something
+else, the approved text is written over it, and the audit log says so.
 """
 
 from __future__ import annotations
@@ -26,12 +30,15 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from reviews.formats.errors import RecordError
+from reviews.formats.lenient import parse_lenient
+from reviews.formats.runtime_procedure import differs, patch_body
 from reviews.models import Delivery, Runtime, Skill, Tenant, User
 from reviews.models.runtimes import DeliveryAction, DeliveryState
 from reviews.models.tenants import Role
 from reviews.services import audit
 from reviews.services.errors import ConflictError, NotFoundError
-from reviews.services.outbound import OutboundError
+from reviews.services.outbound import Answer, OutboundError, TooLargeError
 from reviews.services.runtimes import (
     MAX_ERROR_LENGTH,
     ask,
@@ -41,6 +48,7 @@ from reviews.services.runtimes import (
     procedure_path,
     runtime_of,
 )
+from reviews.services.skill_contents import patch_of
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +60,12 @@ LONGEST_SECONDS = 3600.0
 MAX_ATTEMPTS = 60
 #: A Retry-After beyond this is cut: a runtime's slip must not silence it for good.
 LONGEST_RETRY_AFTER_SECONDS = 24 * 3600.0
-#: On top of the longest that a request may take, before another worker may take a message over.
+#: So often a message that meets trouble with the whole runtime holds up the others; after that they are tried
+#: as well, for the trouble may be with this one alone: a proxy's 504 looks the same.
+TRIES_FOR_ALL = 5
+#: An approval reads the runtime's copy, writes over it, reads it again and approves.
+REQUESTS_PER_MESSAGE = 4
+#: On top of the longest that these may take, before another worker may take a message over.
 LEASE_MARGIN_SECONDS = 30.0
 
 _PATHS = {
@@ -117,10 +130,12 @@ def enqueue(*, skill: Skill, action: str, body: dict[str, Any] | None = None) ->
 
     Call inside the transaction of the decision, with the skill's row written or locked, so that the messages
     about one skill have the order of the decisions. None without a runtime that knows the skill; with one
-    that is switched off the message waits.
+    that is switched off the message waits. An approval's body is the text approved, and made here.
     """
     if not skill.runtime_id or runtime_of(tenant=skill.tenant_id) is None:
         return None
+    if action == DeliveryAction.APPROVE:
+        body = _reviewed(skill)
     message = Delivery(tenant_id=skill.tenant_id, skill=skill, action=action, body=body)
     message.save(force_insert=True)
     return message
@@ -194,7 +209,7 @@ def deliver_due(
     At least one message is sent, and one that was begun is finished. Safe in any number of processes at once.
     Call it outside any transaction.
     """
-    progress = Progress()
+    progress = Progress(dead=_give_up_lost(clock()))
     until = inf if seconds is None else time.monotonic() + seconds
     left = inf if max_deliveries is None else max_deliveries
     while progress.sent < left and (claimed := _claim(clock())) is not None:
@@ -227,7 +242,7 @@ def _due(now: datetime) -> QuerySet[Delivery]:
 
 def _claim(now: datetime) -> tuple[Delivery, Runtime] | None:
     """Claim the first message that is due. The attempt counts from here, so a lost worker has used one up."""
-    lease = timedelta(seconds=settings.OUTBOUND_TIMEOUT_SECONDS + LEASE_MARGIN_SECONDS)
+    lease = timedelta(seconds=REQUESTS_PER_MESSAGE * settings.OUTBOUND_TIMEOUT_SECONDS + LEASE_MARGIN_SECONDS)
     with transaction.atomic():
         message = _due(now).select_for_update(skip_locked=True, of=("self",)).first()
         runtime = runtime_of(tenant=message.tenant_id) if message is not None else None
@@ -239,17 +254,40 @@ def _claim(now: datetime) -> tuple[Delivery, Runtime] | None:
     return message, runtime
 
 
+def _give_up_lost(now: datetime) -> int:
+    """Give up the messages whose worker was lost at the last attempt, too. Returns how many."""
+    lost = Delivery.objects.across_tenants().filter(
+        state=DeliveryState.WAITING, attempts__gte=MAX_ATTEMPTS, lease_until__lt=now
+    )
+    return lost.update(
+        state=DeliveryState.DEAD,
+        claim="",
+        lease_until=None,
+        last_error="The worker stopped while it was sent, at the last attempt, too.",
+    )
+
+
 class _Outcome(NamedTuple):
-    """``error`` is "" when the message arrived. ``wait``: seconds that the runtime asks for."""
+    """``error`` is "" when the message arrived. ``wait``: seconds that the runtime asks for.
+    ``replaced``: the runtime's copy was another text and has been written over."""
 
     error: str = ""
     final: bool = False
     widely: bool = False
     wait: float = 0.0
+    replaced: bool = False
+
+
+_ARRIVED = _Outcome()
 
 
 def _deliver(message: Delivery, runtime: Runtime, progress: Progress, clock: Clock, draw: Draw) -> None:
-    outcome = _sent(message, runtime, clock)
+    try:
+        outcome = _sent(message, runtime, clock)
+    except Exception:
+        # Whatever is wrong with one message must not hold up the others.
+        logger.exception("delivery failed", extra={"delivery": message.pk, "tenant": message.tenant_id})
+        outcome = _Outcome("It could not be sent; the server's log says why.")
     now = clock()
     next_at = now + timedelta(seconds=_wait(message.attempts, outcome, draw))
     with transaction.atomic():
@@ -257,6 +295,16 @@ def _deliver(message: Delivery, runtime: Runtime, progress: Progress, clock: Clo
         state = _finish(message, outcome, now, next_at)
         if locked is not None and state is not None:
             note_error(locked, outcome.error if outcome.widely else "")
+        if outcome.replaced:
+            audit.record_event(
+                tenant=message.tenant,
+                actor=None,
+                action="delivery.text_replaced",
+                object_type="skill",
+                object_id=message.skill_id,
+                data={"delivery": message.pk},
+                at=now,
+            )
     if state == DeliveryState.DELIVERED:
         progress.delivered += 1
     elif state == DeliveryState.DEAD:
@@ -270,13 +318,63 @@ def _sent(message: Delivery, runtime: Runtime, clock: Clock) -> _Outcome:
     """Send a message, without a transaction; what became of it."""
     method, rest = _PATHS[DeliveryAction(message.action)]
     path = procedure_path(message.skill.runtime_id, *rest)
+    ready = _ARRIVED
     try:
-        answer = ask(runtime, method, path, json=message.body)
+        if message.action == DeliveryAction.APPROVE:
+            ready = _made_as_reviewed(message, runtime, clock)
+            if ready.error:
+                return ready
+        is_edit = message.action == DeliveryAction.PATCH
+        body = patch_body(message.body) if is_edit and message.body else None
+        outcome = _judged(ask(runtime, method, path, json=body), clock)
+    except TooLargeError as error:
+        outcome = _Outcome(str(error))
     except OutboundError as error:
-        return _Outcome(str(error), widely=True)
+        outcome = _Outcome(str(error), widely=True)
+    return outcome._replace(replaced=ready.replaced)
+
+
+def _made_as_reviewed(message: Delivery, runtime: Runtime, clock: Clock) -> _Outcome:
+    """See to it that what is about to be approved there is what was approved here. Raises OutboundError."""
+    path = procedure_path(message.skill.runtime_id)
+    replaced = False
+    while True:
+        shown = ask(runtime, "GET", path)
+        trouble = _judged(shown, clock)
+        if trouble.error:
+            return trouble._replace(replaced=replaced)
+        try:
+            other = differs(parse_lenient(shown.body), message.body)
+        except RecordError:
+            return _Outcome("The agent runtime shows something else than a skill.", replaced=replaced)
+        if not other:
+            return _Outcome(replaced=replaced)
+        if replaced:
+            return _Outcome(
+                "The agent runtime holds another text than the approved one and does not take that one.",
+                final=True,
+            )
+        trouble = _judged(ask(runtime, "PATCH", path, json=patch_body(message.body)), clock)
+        if trouble.error:
+            return trouble
+        replaced = True
+
+
+def _reviewed(skill: Skill) -> dict[str, Any]:
+    """The text of a skill as its reviewers see it, as the body of a PATCH."""
+    body = patch_of(skill)
+    said = skill.details or {}
+    if skill.writer_id is None:
+        body["properties"] |= {name: said[name] for name in ("content", "context") if said.get(name)}
+    body["properties"] |= {"kind": skill.kind, "action_tool": said.get("action_tool")}
+    return body
+
+
+def _judged(answer: Answer, clock: Clock) -> _Outcome:
+    """What the runtime's answer means."""
     status = answer.status
     if status // 100 == 2:
-        return _Outcome()
+        return _ARRIVED
     refusal = next((said for statuses, said in _REFUSALS if status in statuses), _NOT_ACCEPTED)
     return _Outcome(
         error=f"The agent runtime {refusal.words} (HTTP {status}).",
@@ -310,7 +408,7 @@ def _finish(message: Delivery, outcome: _Outcome, now: datetime, next_at: dateti
     messages = Delivery.objects.for_tenant(message.tenant_id).filter(state=DeliveryState.WAITING)
     if not messages.filter(pk=message.pk, claim=message.claim).update(state=state, **values):
         return None
-    if outcome.widely:
+    if outcome.widely and message.attempts <= TRIES_FOR_ALL:
         # They come back together, the oldest first: one message tries for all of them.
         messages.filter(next_at__lt=next_at, lease_until=None).update(next_at=next_at)
     return state

@@ -149,7 +149,7 @@ def _target(tenant: Tenant, draft: NewDraft, known: KnownSkills) -> tuple[Skill,
     same = skills.filter(runtime_id=draft.runtime_id).first() if draft.runtime_id else None
     if same is not None:
         return _end_of_merges(same), 100.0
-    similar = next((each for each in known.nearest(_text(draft)) if each.duplicate), None)
+    similar = known.duplicate_of(_text(draft))
     if similar is None:
         return None
     return _end_of_merges(skills.get(pk=int(similar.skill_id))), similar.score
@@ -214,13 +214,17 @@ def _folded(
 def _link(skill: Skill, draft: NewDraft) -> None:
     """A runtime's own copy of a draft that is here gets the decision, too, if it says the very same.
 
-    A reworded one does not: nobody has looked at its text.
+    A reworded one does not: nobody has looked at its text. Nor does one that was merged into this skill: the
+    copy belongs to what was merged, and has been told so.
     """
-    if draft.runtime_id and not skill.runtime_id and skill.state == SkillState.DRAFT:
-        text = skill_text(skill)
-        if text[1:] == _text(draft)[1:]:
-            skill.runtime_id = draft.runtime_id
-            skill.save(update_fields=["runtime_id"])
+    if not draft.runtime_id or skill.runtime_id or skill.state != SkillState.DRAFT:
+        return
+    if skill_text(skill)[1:] != _text(draft)[1:]:
+        return
+    skills = Skill.objects.for_tenant(skill.tenant_id)
+    if not skills.filter(runtime_id=draft.runtime_id).exists():
+        skill.runtime_id = draft.runtime_id
+        skill.save(update_fields=["runtime_id"])
 
 
 def _come_back(skill: Skill, at: datetime) -> None:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.conf import settings as django_settings
 from django.db.models import Sum
@@ -60,6 +60,16 @@ OUTCOME_WORDS: Final[dict[ExtractionOutcome, str]] = {
 _SETTLED: Final = ("found", "nothing", "no_model")
 
 
+class Run(NamedTuple):
+    """What a run has extracted, by which policy, and how many turns there were when it began to read: what
+    was published or arrived since, while a model thought, is for the next run."""
+
+    extraction: Extraction
+    by_model: bool
+    policy: int
+    turns: int
+
+
 def check_parameters(tenant: Tenant, parameters: dict[str, Any]) -> dict[str, Any]:
     """The job takes none. Raises InvalidError."""
     if parameters:
@@ -73,25 +83,26 @@ def outside_seconds() -> float:
     return _READING_SECONDS + longest_seconds(django_settings)
 
 
-def outside(job: Job) -> Extraction:
+def outside(job: Job) -> Run:
     """Read the turns and extract: no transaction, nothing written but how far it is."""
-    settings = current_policy(tenant=job.tenant_id).settings
-    return (
-        _ask_model(job, settings) if settings.phase_12_use_llm_extractor else _count_patterns(job, settings)
-    )
-
-
-def step(job: Job, extraction: Extraction) -> bool:
-    """Take the drafts in and say how the run went; see ``jobs.Work``."""
     policy = current_policy(tenant=job.tenant_id)
+    by_model = policy.settings.phase_12_use_llm_extractor
+    turns = _turn_count(job.tenant_id)
+    extraction = (_ask_model if by_model else _count_patterns)(job, policy.settings)
+    return Run(extraction, by_model, policy.number, turns)
+
+
+def step(job: Job, run: Run) -> bool:
+    """Take the drafts in and say how the run went; see ``jobs.Work``."""
+    extraction = run.extraction
     taken = take_drafts(
         tenant=job.tenant,
         drafts=[NewDraft(extracted) for extracted in extraction.drafts],
         origin=SkillOrigin.RUN,
     )
     job.result = {
-        "extractor": "model" if policy.settings.phase_12_use_llm_extractor else "pattern",
-        "policy": policy.number,
+        "extractor": "model" if run.by_model else "pattern",
+        "policy": run.policy,
         "outcome": extraction.outcome,
         "words": OUTCOME_WORDS[extraction.outcome],
         "detail": extraction.detail,
@@ -100,7 +111,7 @@ def step(job: Job, extraction: Extraction) -> bool:
         **_counts(taken),
         **_cost(extraction),
         "retry_after": extraction.retry_after,
-        "turns": _turn_count(job.tenant_id),
+        "turns": run.turns,
     }
     job.total = job.done
     return False

@@ -36,6 +36,8 @@ MAX_ATTEMPTS = 3
 #: After so long the next job has its turn: a short one does not wait for the end of a long one.
 SECONDS_IN_A_ROW = 1.0
 MAX_ERROR_LENGTH = 2000
+#: The newest ended jobs of a kind that the schedule starts every few minutes.
+ROUTINE_JOBS_KEPT = 50
 #: At most one job of a kind works on a tenant, unless its work says otherwise (``Work.beside``): two at once
 #: would undo each other's work.
 ACTIVE = (JobState.WAITING, JobState.RUNNING)
@@ -77,8 +79,18 @@ WORK: dict[str, Work] = {
 }
 
 
-def start_job(*, tenant: Tenant, kind: JobKind, parameters: dict[str, Any], actor: User | None) -> Job:
+def start_job(
+    *,
+    tenant: Tenant,
+    kind: JobKind,
+    parameters: dict[str, Any],
+    actor: User | None,
+    is_routine: bool = False,
+) -> Job:
     """Put a job in line. Hint the workers after the commit.
+
+    ``is_routine``: the schedule does so every few minutes. It is not put into the audit log, which is for
+    what people do, and the oldest jobs that nobody started are forgotten.
 
     Raises:
         ConflictError: a job of this kind is waiting or running here already.
@@ -89,7 +101,10 @@ def start_job(*, tenant: Tenant, kind: JobKind, parameters: dict[str, Any], acto
         _check_none_active(tenant, kind, parameters)
         job = Job(tenant=tenant, kind=kind, parameters=parameters, started_by=actor)
         job.save(force_insert=True)
-        _log(tenant, actor, "job.started", job, parameters=parameters)
+        if is_routine:
+            _forget_old(tenant, kind)
+        else:
+            _log(tenant, actor, "job.started", job, parameters=parameters)
     return job
 
 
@@ -302,6 +317,14 @@ def _check_none_active(
         differs = name and (other.parameters or {}).get(name) != (parameters or {}).get(name)
         if other.pk != but and not differs:
             raise ConflictError(f"Job {other.pk} is {_label(other.state)} already.", job_id=other.pk)
+
+
+def _forget_old(tenant: Tenant, kind: JobKind) -> None:
+    ended = (JobState.DONE, JobState.FAILED, JobState.CANCELLED)
+    jobs = Job.objects.for_tenant(tenant).filter(kind=kind, started_by=None, state__in=ended)
+    kept = list(jobs.order_by("-id").values_list("id", flat=True)[:ROUTINE_JOBS_KEPT])
+    if len(kept) == ROUTINE_JOBS_KEPT:
+        jobs.filter(id__lt=kept[-1]).delete()
 
 
 def _moved(tenant: Tenant, job_id: int, allowed: Collection[JobState], state: JobState, **values: Any) -> Job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -11,7 +12,8 @@ from django.utils import timezone
 from reviews.formats.errors import RecordError
 from reviews.formats.runtime_procedure import memory_entry
 from reviews.formats.skill_draft import ReceivedDraft, read_draft
-from reviews.models import Job, Runtime, Tenant
+from reviews.models import Job, Runtime, Skill, Tenant
+from reviews.models.jobs import JobKind, JobState
 from reviews.models.skills import SkillOrigin
 from reviews.services.drafts import NewDraft, take_drafts
 from reviews.services.errors import InvalidError, NotFoundError
@@ -23,6 +25,14 @@ DRAFTS_PER_STEP = 20
 SECONDS_PER_STEP = 2.0
 #: The list has all drafts in one answer.
 MAX_LIST_BYTES = 8 * 1024 * 1024
+#: Drafts of one pull, those first that are not here yet; the others have their turn later.
+MAX_DRAFTS = 5_000
+#: Between two pulls by the schedule. After failures in a row it is this time doubled with each, at most
+#: ``LONGEST_WAIT``: a runtime that has been gone for a week is asked twice a day.
+PULL_EVERY = timedelta(minutes=10)
+LONGEST_WAIT = timedelta(hours=12)
+#: The newest pulls that are looked at for failures in a row: after so many the wait is the longest.
+_PULLS_SEEN = 8
 _MAX_ID_LENGTH = 200
 
 #: Statuses that say something of one draft only. With others the job stops, and tries again or fails.
@@ -46,6 +56,13 @@ def check_parameters(tenant: Tenant, parameters: dict[str, Any]) -> dict[str, An
     if runtime is None or not runtime.is_active:
         raise InvalidError("There is no agent runtime to pull drafts from, or it is switched off.", fields={})
     return {}
+
+
+def tenants_to_pull(*, now: datetime | None = None) -> list[Tenant]:
+    """The tenants whose runtime is switched on and due to be asked for drafts by the schedule."""
+    now = now or timezone.now()
+    runtimes = Runtime.objects.across_tenants().filter(is_active=True).select_related("tenant")
+    return [runtime.tenant for runtime in runtimes.order_by("tenant_id") if _is_due(runtime, now)]
 
 
 def outside(job: Job) -> Fetched:
@@ -97,6 +114,24 @@ def step(job: Job, fetched: Fetched) -> bool:
     return False
 
 
+def _is_due(runtime: Runtime, now: datetime) -> bool:
+    """Whether no pull is unfinished, and the time since the last has been long enough after failures.
+
+    New settings of the runtime are tried at once.
+    """
+    pulls = Job.objects.for_tenant(runtime.tenant_id).filter(kind=JobKind.PULL).order_by("-id")
+    failures = 0
+    for pull in pulls.only("state", "ended_at", "created_at")[:_PULLS_SEEN]:
+        if pull.state not in (JobState.DONE, JobState.FAILED, JobState.CANCELLED):
+            return False
+        if pull.state != JobState.FAILED or pull.created_at < runtime.changed_at:
+            break
+        if failures == 0:
+            last = pull.ended_at or pull.created_at
+        failures += 1
+    return failures == 0 or now >= last + min(LONGEST_WAIT, PULL_EVERY * 2**failures)
+
+
 def _left(job: Job) -> list[str]:
     ids: list[str] = job.cursor["ids"]
     return ids[job.cursor["next"] :]
@@ -109,7 +144,16 @@ def _list(runtime: Runtime) -> Fetched:
         raise OutboundError("The agent runtime answers with something else than a list of drafts.")
     found = [item.get("id") if isinstance(item, dict) else None for item in listed]
     ids = [name for name in found if isinstance(name, str) and _is_id(name)]
-    return Fetched(list(dict.fromkeys(ids)), [], len(found) - len(ids))
+    unreadable = len(found) - len(ids)
+    return Fetched(_new_first(runtime, list(dict.fromkeys(ids))), [], unreadable)
+
+
+def _new_first(runtime: Runtime, ids: list[str]) -> list[str]:
+    if len(ids) <= MAX_DRAFTS:
+        return ids
+    skills = Skill.objects.for_tenant(runtime.tenant_id).exclude(runtime_id="")
+    known = set(skills.values_list("runtime_id", flat=True).iterator())
+    return sorted(ids, key=known.__contains__)[:MAX_DRAFTS]
 
 
 def _is_id(name: str) -> bool:

@@ -61,6 +61,7 @@ def set_runtime(
         lock_tenant(tenant.pk)
         check_role(tenant=tenant, actor=actor, role=Role.MANAGER)
         runtime = runtime_of(tenant=tenant) or Runtime(tenant=tenant)
+        moved = (runtime.base_url, runtime.runtime_tenant) != (base_url, runtime_tenant)
         if auth is None and runtime.auth_sealed and _origin(runtime.base_url) != _origin(base_url):
             raise InvalidError(
                 "This runtime cannot be kept.",
@@ -73,6 +74,9 @@ def set_runtime(
         runtime.save()
         waiting = Delivery.objects.for_tenant(tenant).filter(state=DeliveryState.WAITING)
         waiting.update(next_at=now, attempts=0)
+        if moved:
+            # What is on its way just now goes to the old place: its claim ends, and it is sent once more.
+            waiting.update(claim="", lease_until=None)
         audit.record_event(
             tenant=tenant,
             actor=actor,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Lock
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -18,7 +18,7 @@ from django.db.models import Count, Max, Sum
 from reviews.core.conflicts import ConflictIndex
 from reviews.core.similar import Similar, SimilarIndex
 from reviews.core.skill_text import SkillText, canonical_names
-from reviews.models import Skill, Tenant
+from reviews.models import Skill, SkillRevision, Tenant
 from reviews.models.skills import SkillState
 from reviews.services.policies import current_policy
 
@@ -47,11 +47,15 @@ class SkillsState(NamedTuple):
 
 @dataclass(frozen=True)
 class KnownSkills:
-    """Of all skills of a tenant: which ones are similar to a draft. Adding makes a new one; never changed."""
+    """Of all skills of a tenant: which ones are similar to a draft. Adding makes a new one; never changed.
+
+    ``originals`` has the texts as they came of skills that people have edited since.
+    """
 
     layers: tuple[SimilarIndex, ...]
     tail: tuple[SkillText, ...]
     tools: frozenset[str]
+    originals: SimilarIndex
 
     def nearest(self, skill: SkillText, *, limit: int = 5) -> list[Similar]:
         """See ``SimilarIndex.nearest``."""
@@ -59,11 +63,16 @@ class KnownSkills:
         found.sort(key=lambda similar: (not similar.duplicate, -similar.score))
         return found[:limit]
 
+    def duplicate_of(self, skill: SkillText) -> Similar | None:
+        """The skill that says nearly the same, or else one that was made of nearly the same."""
+        found = [*self.nearest(skill, limit=1), *self.originals.nearest(skill, limit=1)]
+        return next((similar for similar in found if similar.duplicate), None)
+
     def with_skill(self, skill: SkillText) -> KnownSkills:
         tail = (*self.tail, skill)
         if len(tail) < _TAIL:
-            return KnownSkills(self.layers, tail, self.tools)
-        return KnownSkills((*self.layers, SimilarIndex(tail, known_tools=self.tools)), (), self.tools)
+            return replace(self, tail=tail)
+        return replace(self, layers=(*self.layers, SimilarIndex(tail, known_tools=self.tools)), tail=())
 
     def _all(self) -> Iterable[SimilarIndex]:
         yield from self.layers
@@ -108,7 +117,12 @@ def known_skills(tenant: Tenant) -> KnownSkills:
     state = skills_state(tenant)
     kept = _similar.get(tenant.pk, state)
     if kept is None:
-        kept = KnownSkills((SimilarIndex(_texts(tenant), known_tools=state.tools),), (), state.tools)
+        kept = KnownSkills(
+            layers=(SimilarIndex(_texts(tenant), known_tools=state.tools),),
+            tail=(),
+            tools=state.tools,
+            originals=SimilarIndex(_originals(tenant), known_tools=state.tools),
+        )
         _similar.keep(tenant.pk, state, kept)
     return kept
 
@@ -123,7 +137,9 @@ def conflict_index(tenant: Tenant) -> ConflictIndex:
     state = skills_state(tenant)
     kept = _conflicts.get(tenant.pk, state)
     if kept is None:
-        kept = ConflictIndex(_texts(tenant, state__in=LIVE), known_tools=state.tools)
+        kept = ConflictIndex(
+            _texts(tenant, state__in=LIVE), known_tools=state.tools, earlier=_conflicts.last(tenant.pk)
+        )
         _conflicts.keep(tenant.pk, state, kept)
     return kept
 
@@ -131,6 +147,14 @@ def conflict_index(tenant: Tenant) -> ConflictIndex:
 def _texts(tenant: Tenant, **wanted: Any) -> list[SkillText]:
     rows = Skill.objects.for_tenant(tenant).filter(**wanted).order_by("id").values_list(*_TEXT)
     return [text_of(str(pk), *rest) for pk, *rest in rows.iterator()]
+
+
+def _originals(tenant: Tenant) -> list[SkillText]:
+    rows = SkillRevision.objects.for_tenant(tenant).filter(number=0, skill__writer__isnull=False)
+    return [
+        text_of(str(pk), kind, content["trigger"], content["action"], content["precondition"])
+        for pk, kind, content in rows.order_by("skill_id").values_list("skill_id", "skill__kind", "content")
+    ]
 
 
 class _Kept(Generic[T]):
@@ -147,6 +171,12 @@ class _Kept(Generic[T]):
                 return None
             self._values.move_to_end(tenant_id)
             return found[1]
+
+    def last(self, tenant_id: int) -> T | None:
+        """The value of an earlier state."""
+        with self._lock:
+            found = self._values.get(tenant_id)
+        return found[1] if found is not None else None
 
     def keep(self, tenant_id: int, state: SkillsState, value: T) -> None:
         with self._lock:

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
+from django.db.models.functions import Cast
 
 from reviews.core.drafts import PATTERN_SOURCE, ProceduralDraft, ProceduralKind
 from reviews.core.extraction import Extracted
@@ -113,8 +114,12 @@ def _wanted(tenant: Tenant, since: datetime | None) -> QuerySet[Skill]:
     skills = Skill.objects.for_tenant(tenant).order_by("changed_at", "id")
     if since is None:
         return skills.filter(state=SkillState.APPROVED)
-    approvals = SkillDecision.objects.across_tenants().filter(
-        skill=OuterRef("pk"), action=SkillAction.APPROVE
+    # A first approval of two changes no state: nobody was told of the skill.
+    approvals = (
+        SkillDecision.objects.across_tenants()
+        .filter(skill=OuterRef("pk"), action=SkillAction.APPROVE)
+        .annotate(changed=Cast("before", TextField()))
+        .filter(changed__contains='"state"')
     )
     known_there = Q(state=SkillState.APPROVED) | Exists(approvals)
     return skills.filter(known_there, changed_at__gte=since)

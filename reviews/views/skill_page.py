@@ -240,8 +240,8 @@ def _approval(request: TenantRequest, skill: Skill, settings: TenantSettings) ->
         standing = f"{first} approved it, but may no longer review here: that approval does not count."
     elif needs_two(skill, settings):
         standing = "Needs the approval of two people."
-    elif skill.writer_id == request.user.pk:
-        standing = "You wrote this text, so your approval is the first of two."
+    elif not approval.completes and not first:
+        standing = "You wrote this text or a part of it, so your approval is the first of two."
     else:
         standing = ""
     completes_second = approval.completes and counts and bool(first)

@@ -77,7 +77,7 @@ def _brought(result: Mapping[str, Any]) -> str:
         parts.append(f"{result['unchanged']:,} known already")
     dropped = result["emitted"] - sum(result[name] for name in ("kept", "folded", "came_back", "unchanged"))
     if dropped > 0:
-        parts.append(f"{dropped:,} set aside")
+        parts.append(f"{dropped:,} not kept (incomplete, or more than a run may bring)")
     return ", ".join(parts)
 
 

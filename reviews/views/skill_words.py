@@ -110,8 +110,8 @@ def waits_for(skill: Skill, names: Mapping[int, str], settings: TenantSettings) 
     """What has to happen next, or how it ended."""
     if skill.state == SkillState.DRAFT:
         if skill.first_approver_id:
-            name = names.get(skill.first_approver_id, "someone")
-            return Tag(f"needs a second person: {name} approved", "warn")
+            first_name, *_ = names.get(skill.first_approver_id, "").split() or ["somebody"]
+            return Tag(f"{one_line(first_name)[:16]} approved, needs another", "warn")
         return Tag("needs two people") if needs_two(skill, settings) else Tag("")
     return state_tag(skill)
 

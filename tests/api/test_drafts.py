@@ -9,7 +9,8 @@ import pytest
 
 from reviews.core.drafts import draft_to_json
 from reviews.models import Skill
-from reviews.services.skills import reject_skill
+from reviews.services.skills import approve_skill, reject_skill
+from tests.api.test_hostile_bodies import HOSTILE
 from tests.factories import make_member
 from tests.services.test_drafts import OTHER, REFUND, REWORDED
 
@@ -134,6 +135,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "episode": ({**DRAFT, "source_episode_ids": ["a", None]}, "/source_episode_ids/1"),
     "episode's length": ({**DRAFT, "source_episode_ids": ["a" * 201]}, "/source_episode_ids/0"),
     "episodes": ({**DRAFT, "source_episode_ids": ["a"] * 1001}, "/source_episode_ids"),
+    "importance": ({**ENTRY, "importance": 11}, "/importance"),
     "state": ({**DRAFT, "state": "approved"}, "/state"),
     "layer": ({**ENTRY, "layer": "semantic"}, "/layer"),
     "no metadata": ({"layer": "procedural"}, "/metadata"),
@@ -166,6 +168,47 @@ def test_what_is_no_json_is_refused(api, raw):
     assert response.status_code in ((400,) if not raw.startswith(b"[") else (200,))
     if response.status_code == 200:
         assert response.json()["invalid"] == 1
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_body_is_refused_and_leaves_nothing(api, tenant, name):
+    response = api.send(PATH, HOSTILE[name])
+    assert response.status_code == 400
+    assert isinstance(response.json()["pointer"], str)
+    assert not Skill.objects.for_tenant(tenant).exists()
+
+
+@pytest.mark.parametrize(
+    ("hostile", "spot"),
+    [
+        (b"NaN", "/metadata/notes/n"),
+        (b"1e999", "/metadata/notes/n"),
+        (b"99999999999999999999", "/metadata/notes/n"),
+        (b'"a\\u0000b"', "/metadata/notes/n"),
+        (b'"\\ud83d"', "/metadata/notes/n"),
+        (b'{"\\u0000": 1}', "/metadata/notes/n/\ufffd"),
+        (b'{"c": 1, "c": 2}', "/metadata/notes/n/c"),
+    ],
+)
+def test_what_is_hostile_inside_other_metadata_is_refused_with_its_spot(api, tenant, hostile, spot):
+    raw = json.dumps(metadata(notes={"n": "HERE"})).encode().replace(b'"HERE"', hostile)
+    response = api.send(PATH, raw)
+    assert (response.status_code, response.json()["pointer"]) == (400, spot)
+    answer = api.send(PATH, b"[" + raw + b"," + json.dumps(DRAFT).encode() + b"]")
+    assert (answer.status_code, answer.json().get("new"), answer.json().get("invalid")) == (200, 1, 1), (
+        answer.json()
+    )
+    assert answer.json()["results"][0]["pointer"] == spot
+    assert Skill.objects.for_tenant(tenant).count() == 1
+
+
+def test_metadata_do_not_pass_for_an_entrys_importance(api, tenant):
+    """An agent could not read the approved skill."""
+    api.send(PATH, metadata(importance="very") | {"importance": 5.0})
+    skill = Skill.objects.for_tenant(tenant).get()
+    approve_skill(tenant=tenant, actor=make_member(tenant), skill_id=skill.pk, seen_version=0)
+    (row,) = api.get("/api/v1/skills").json()["skills"]
+    assert row["entry"]["importance"] == 5.0
 
 
 def test_a_draft_that_is_too_long_is_refused(api):

@@ -139,6 +139,17 @@ def test_since_a_moment_only_what_has_changed_and_what_is_gone(api, tenant, rita
     assert ids(api.get(PATH)) == [old.pk, kept.pk]
 
 
+def test_what_was_never_in_force_is_not_told_of(api, tenant, rita):
+    """Neither a draft with the first of two approvals, nor one that was rejected after it."""
+    waiting, rejected, retired = (make_skill(tenant, "guardrail") for _ in range(3))
+    for skill in (waiting, rejected, retired):
+        approve_skill(tenant=tenant, actor=rita, skill_id=skill.pk, seen_version=0, at=DAY)
+    reject_skill(tenant=tenant, actor=rita, skill_id=rejected.pk, reason="wrong", seen_version=1, at=DAY)
+    approve_skill(tenant=tenant, actor=make_member(tenant), skill_id=retired.pk, seen_version=1, at=DAY)
+    retire_skill(tenant=tenant, actor=rita, skill_id=retired.pk, seen_version=2, at=DAY)
+    assert ids(api.get(since(DAY))) == [retired.pk]
+
+
 def test_while_nothing_changes_the_answer_is_an_empty_304(api, tenant, rita):
     skill = approved(tenant, rita)
     first = api.get(PATH)

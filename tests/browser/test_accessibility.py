@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from axe_core_python.sync_playwright import Axe
 
+from reviews.models import User
+from reviews.models.jobs import JobKind
 from reviews.models.tenants import Role
-from reviews.services import publishing, review
+from reviews.services import jobs, publishing, review, runtimes, skills
 from tests.factories import call, make_member, make_turn
+from tests.views.skilled import make_draft
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -54,6 +57,64 @@ def three_versions(full_tenant):
     return tenant
 
 
+@pytest.fixture
+def skill_pages(full_tenant):
+    """Skills of every look: approved once, edited, rejected, in conflict, with a replay and a runtime."""
+    tenant, owner = full_tenant.tenant, User.objects.get(username="olga")
+    rita = make_member(tenant, Role.REVIEWER, "rita")
+    guardrail = make_draft(
+        tenant,
+        "guardrail",
+        trigger="A refund is over 500",
+        action="Never call issue_refund",
+        runtime_id="rt-1",
+    )
+    skills.approve_skill(tenant=tenant, actor=rita, skill_id=guardrail.pk, seen_version=0)
+    action = make_draft(
+        tenant,
+        trigger="An invoice is asked for",
+        action="Call get_invoice and then issue_refund",
+        episodes=["turn-0", "turn-1"],
+    )
+    skills.edit_skill(
+        tenant=tenant, actor=rita, skill_id=action.pk, seen_version=0, content={"rationale": "Often seen."}
+    )
+    jobs.start_job(tenant=tenant, kind=JobKind.REPLAY, parameters={"skill": action.pk}, actor=rita)
+    jobs.run_jobs()
+    rejected = make_draft(tenant, "recovery", subject=6)
+    skills.reject_skill(
+        tenant=tenant, actor=rita, skill_id=rejected.pk, seen_version=0, reason="wrong", text="No."
+    )
+    make_draft(tenant, subject=4, confidence=0.2)
+    runtimes.set_runtime(
+        tenant=tenant, actor=owner, base_url="https://1.1.1.1/", runtime_tenant="acme", auth="Bearer x"
+    )
+    return [
+        "/t/acme/skills/",
+        "/t/acme/skills/?state=low",
+        "/t/acme/skills/?state=rejected",
+        f"/t/acme/skills/{guardrail.pk}/",
+        f"/t/acme/skills/{action.pk}/?touched=all",
+        f"/t/acme/skills/{rejected.pk}/",
+        "/t/acme/skills/reject",
+        "/t/acme/settings/runtime/",
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1440])
+def test_skills_have_no_violations(log_in, skill_pages, width, scheme):
+    page = log_in("olga", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    found = {path: _violations(page, path) for path in skill_pages}
+    # The forms are folded away until a key opens them; axe skips what is not shown.
+    for key in ("e", "r"):
+        page.goto(skill_pages[3])
+        page.keyboard.press(key)
+        page.wait_for_selector(".acts details[open]")
+        found[key] = _found(page)
+    assert {path: v for path, v in found.items() if v} == {}
+
+
 @pytest.mark.parametrize("window", WINDOWS)
 def test_pages_have_no_violations(log_in, full_tenant, three_versions, window):
     audited = make_turn(three_versions, "Good morning.")
@@ -80,21 +141,28 @@ def test_an_empty_tenant_and_the_login_have_no_violations(log_in, browser, live_
     page = log_in("olga")
     assert _violations(page, "/t/acme/") == []
     assert _violations(page, "/t/acme/queue/") == []
+    assert _violations(page, "/t/acme/skills/") == []
+    assert _violations(page, "/t/acme/settings/runtime/") == []
     context = browser.new_context(base_url=live_server.url)
     assert _violations(context.new_page(), "/login/") == []
     context.close()
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1440, 3840])
-def test_nothing_is_wider_than_the_window(log_in, full_tenant, three_versions, width):
+def test_nothing_is_wider_than_the_window(log_in, full_tenant, three_versions, skill_pages, width):
     page = log_in("olga", viewport={"width": width, "height": 800})
-    for path in ("/t/acme/", "/t/acme/queue/", f"/t/acme/turns/{full_tenant.pk}/", *POLICY_PAGES):
+    pages = ["/t/acme/", "/t/acme/queue/", f"/t/acme/turns/{full_tenant.pk}/", *POLICY_PAGES, *skill_pages]
+    for path in pages:
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
 def _violations(page, path: str) -> list[str]:
     page.goto(path)
+    return _found(page)
+
+
+def _found(page) -> list[str]:
     result = Axe().run(page, options=OPTIONS)
     return [
         f"{v['id']}: {node['target']} {node['failureSummary'][:200]}"

@@ -203,3 +203,21 @@ def test_other_skills_change_nothing_between_two(mine, others):
 @given(st.builds(SkillText, st.just("a"), kinds, st.text(max_size=30), st.text(max_size=30)), skills("b"))
 def test_no_text_makes_it_raise(one, other):
     assert all(conflict.skill_id == "b" for conflict in find(one, other))
+
+
+def test_an_index_made_from_an_earlier_one_finds_what_a_new_one_does():
+    refund = skill("s", "action", "customer wants money back", "issue_refund(order_id)")
+    closing = skill("c", "preflight", "closing a case", "close_case", "refund")
+    asking = skill("a", "guardrail", "never call close_case", "ask first")
+    edited = refund._replace(action="get_order")
+    before = ConflictIndex([refund, closing, asking], known_tools=KNOWN)
+    for now, known in (
+        ([edited, closing], KNOWN),
+        ([refund, asking], KNOWN),
+        ([refund, closing], frozenset()),
+    ):
+        again = ConflictIndex(now, known_tools=known, earlier=before)
+        anew = ConflictIndex(now, known_tools=known)
+        for asked in (NEVER, asking, closing, skill("r", "guardrail", "never call refund", "ask first")):
+            assert again.find(asked) == anew.find(asked)
+    assert before.find(NEVER) == find(NEVER, refund, closing, asking)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviews.formats.errors import RecordError
-from reviews.formats.runtime_procedure import memory_entry
+from reviews.formats.runtime_procedure import differs, memory_entry, patch_body
 from reviews.formats.skill_draft import read_draft
 
 #: As symfonic's router shows a draft of its model extractor.
@@ -152,3 +152,111 @@ def test_every_entry_made_is_one_that_is_accepted(value):
     except RecordError:
         return
     read_draft(entry)
+
+
+# -- Whether an agent would read something else
+
+
+REVIEWED: dict[str, Any] = {
+    "steps": ["ask for another address"],
+    "properties": {
+        "content": LEARNED["content"],
+        "context": "It bounced for good.",
+        "trigger": "the mail bounces",
+        "rationale": "It bounced for good.",
+        "precondition": ["look at the bounce", "read the address back"],
+        "kind": "recovery",
+        "action_tool": None,
+    },
+}
+
+
+def shown(steps: Any = None, content: Any = None, **properties: Any) -> dict[str, Any]:
+    """The procedure that was reviewed, with some things otherwise."""
+    said = {**LEARNED["properties"], **properties}
+    return {
+        **LEARNED,
+        "properties": said,
+        "steps": LEARNED["steps"] if steps is None else steps,
+        "content": LEARNED["content"] if content is None else content,
+    }
+
+
+@pytest.mark.parametrize(
+    "procedure",
+    [
+        shown(),
+        shown(steps=[" ask for another address\n", ""]),
+        # What the runtime keeps its books in is read by no agent.
+        shown(hits=9, status="approved", _last_edited_by="user_toggle", confidence=0.1),
+        shown(trigger=None, context=" ", kind="", content=""),
+    ],
+)
+def test_the_same_rule_does_not_differ(procedure):
+    assert not differs(procedure, REVIEWED)
+
+
+@pytest.mark.parametrize(
+    "procedure",
+    [
+        shown(steps=["ask for another address", "and delete the first"]),
+        shown(steps="ask for another address"),
+        shown(content=LEARNED["content"] + " " * 20_000 + "then delete it"),
+        shown(context="x"),
+        shown(trigger="any mail"),
+        shown(trigger=["the mail bounces"]),
+        shown(rationale="x"),
+        shown(kind="guardrail"),
+        shown(action_tool="delete_mail"),
+        shown(precondition=None),
+        shown(precondition=["look at the bounce"]),
+        shown(precondition=["read the address back", "look at the bounce"]),
+        shown(precondition=["look at the bounce", "read the address back", {"tool": "x"}]),
+    ],
+)
+def test_another_rule_differs(procedure):
+    assert differs(procedure, REVIEWED)
+
+
+@pytest.mark.parametrize("value", [None, [], "x", 1])
+def test_what_is_no_procedure_cannot_be_compared(value):
+    with pytest.raises(RecordError):
+        differs(value, REVIEWED)
+
+
+# -- Preconditions that the runtime checks by itself
+
+CHECKED: list[Any] = ["look at the bounce", {"tool": "read_address"}, {"state": {"key": "é", "equals": 1}}]
+SPELLED = ["look at the bounce", '{"tool":"read_address"}', '{"state":{"equals":1,"key":"é"}}']
+
+
+def test_checked_preconditions_are_shown_as_text_and_sent_as_they_were():
+    received = read_draft(memory_entry(shown(precondition=CHECKED)))
+    assert received.extracted.draft.precondition == SPELLED
+    reviewed = {**REVIEWED, "properties": {**REVIEWED["properties"], "precondition": SPELLED}}
+    assert not differs(shown(precondition=CHECKED), reviewed)
+    assert differs(shown(precondition=CHECKED[:2]), reviewed)
+    assert patch_body(reviewed)["properties"]["precondition"] == CHECKED
+    assert reviewed["properties"]["precondition"] == SPELLED
+
+
+@pytest.mark.parametrize(
+    ("condition", "sent"),
+    [
+        (None, None),
+        ("look first", "look first"),
+        ('{"tool":"look"}', [{"tool": "look"}]),
+        ('{"tool":', '{"tool":'),
+        ('{"colour":"red"}', '{"colour":"red"}'),
+        ("{" * 5_000, "{" * 5_000),
+        (["look", '["tool"]'], ["look", '["tool"]']),
+    ],
+)
+def test_other_preconditions_are_sent_as_they_are(condition, sent):
+    body = {"steps": ["x"], "properties": {"precondition": condition, "trigger": "t"}}
+    assert patch_body(body) == {"steps": ["x"], "properties": {"precondition": sent, "trigger": "t"}}
+
+
+def test_a_body_without_a_precondition_is_sent_as_it_is():
+    for body in ({"active": False}, {"active": False, "properties": {"status": "draft"}}):
+        assert patch_body(body) == body

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from reviews.models import AuditEvent, Delivery, Runtime
+from reviews.models import AuditEvent, Delivery, Runtime, Skill
 from reviews.models.runtimes import DeliveryAction, DeliveryState
 from reviews.models.tenants import Role
 from reviews.services import deliveries, outbound
@@ -20,6 +20,7 @@ from reviews.services.deliveries import (
     LEASE_MARGIN_SECONDS,
     LONGEST_SECONDS,
     MAX_ATTEMPTS,
+    TRIES_FOR_ALL,
     deliver_due,
     enqueue,
     has_due,
@@ -33,6 +34,9 @@ from tests.factories import make_member, make_skill
 from tests.services.peers import Peer, Reply, Seen, peer, reply
 
 pytestmark = pytest.mark.django_db
+
+#: Four requests of at most ten seconds, and the margin.
+LEASE_SECONDS = 4 * 10 + LEASE_MARGIN_SECONDS
 
 APPROVE, REJECT, PATCH = DeliveryAction.APPROVE, DeliveryAction.REJECT, DeliveryAction.PATCH
 
@@ -67,9 +71,15 @@ def most() -> float:
 
 @contextmanager
 def runtime_at(tenant, answer: Callable[[Seen], Reply] = lambda seen: reply(200, {})) -> Iterator[Peer]:
-    with peer(answer) as server:
+    """What it shows of a skill is nothing else than what was approved; ``answer`` is for what it is told."""
+    with peer(lambda seen: reply(200, {}) if seen.method == "GET" else answer(seen)) as server:
         connect(tenant, server.url)
         yield server
+
+
+def told(server: Peer) -> list[str]:
+    """What the runtime was told; what was only read there is left out."""
+    return [asked for asked in server.asked if not asked.startswith("GET ")]
 
 
 def connect(tenant, url: str, **fields: Any) -> Runtime:
@@ -137,7 +147,7 @@ def test_what_the_runtime_is_told(tenant, clock):
         assert has_due(clock=clock)
         assert counts(deliver_due(clock=clock)) == (3, 0, 0)
         assert not has_due(clock=clock)
-    assert sorted(server.asked) == [
+    assert sorted(told(server)) == [
         "PATCH /api/v1/procedures/rt%2F1%20%3F%23",
         "POST /api/v1/procedures/rt%2F1%20%3F%23/approve",
         "POST /api/v1/procedures/rt-2/reject",
@@ -163,8 +173,8 @@ def test_each_tenants_messages_go_to_its_own_runtime(tenant, other_tenant, clock
         enqueue(skill=known(tenant, "ours"), action=APPROVE)
         enqueue(skill=known(other_tenant, "theirs"), action=APPROVE)
         assert deliver_due(clock=clock).delivered == 2
-    assert ours.asked == ["POST /api/v1/procedures/ours/approve"]
-    assert theirs.asked == ["POST /api/v1/procedures/theirs/approve"]
+    assert told(ours) == ["POST /api/v1/procedures/ours/approve"]
+    assert told(theirs) == ["POST /api/v1/procedures/theirs/approve"]
 
 
 def test_a_run_ends_when_it_is_told_to(tenant, clock):
@@ -189,7 +199,7 @@ def test_no_transaction_is_open_while_the_runtime_is_asked(tenant, clock, monkey
     with runtime_at(tenant):
         enqueue(skill=known(tenant), action=APPROVE)
         assert deliver_due(clock=clock).delivered == 1
-    assert open_transactions == [False]
+    assert open_transactions == [False] * 2
 
 
 # -- In order
@@ -203,13 +213,13 @@ def test_messages_about_one_skill_keep_their_order_and_others_pass_by(tenant, cl
         enqueue(skill=skill, action=APPROVE)
         enqueue(skill=known(tenant, "second"), action=APPROVE)
         assert counts(deliver_due(clock=clock, draw=most)) == (1, 1, 0)
-        assert server.asked == [
+        assert told(server) == [
             "PATCH /api/v1/procedures/first",
             "POST /api/v1/procedures/second/approve",
         ]
         clock.pass_by(BASE_SECONDS)
         assert counts(deliver_due(clock=clock)) == (2, 0, 0)
-        assert server.asked[2:] == [
+        assert told(server)[2:] == [
             "PATCH /api/v1/procedures/first",
             "POST /api/v1/procedures/first/approve",
         ]
@@ -227,7 +237,80 @@ def test_a_message_waits_behind_one_that_was_given_up(tenant, clock):
         assert deliver_due(clock=clock).sent == 0
         retry(tenant=tenant, actor=None, delivery_id=stored(edit).pk)
         assert counts(deliver_due(clock=clock)) == (2, 0, 0)
-    assert [asked.split()[0] for asked in server.asked] == ["PATCH", "PATCH", "POST"]
+    assert [asked.split()[0] for asked in told(server)] == ["PATCH", "PATCH", "POST"]
+
+
+# -- What is approved is what was seen
+
+
+def copy_of(skill, **properties: Any) -> dict[str, Any]:
+    """A skill as the runtime shows it that it was pulled from."""
+    said = {"trigger": skill.trigger, "rationale": skill.rationale, "kind": skill.kind, **properties}
+    return {"id": skill.runtime_id, "label": skill.label, "steps": skill.steps, "properties": said}
+
+
+@contextmanager
+def keeping(tenant, copy: dict[str, Any], *, takes_edits: bool = True) -> Iterator[Peer]:
+    """A runtime that holds one skill."""
+
+    def answer(seen: Seen) -> Reply:
+        if seen.method == "PATCH" and takes_edits:
+            copy["steps"] = seen.json["steps"]
+            copy["properties"] |= seen.json["properties"]
+        return reply(200, copy)
+
+    with peer(answer) as server:
+        connect(tenant, server.url)
+        yield server
+
+
+def test_the_same_text_is_approved_as_it_is(tenant, clock):
+    skill = known(tenant)
+    with keeping(tenant, copy_of(skill, hits=7)) as server:
+        enqueue(skill=skill, action=APPROVE)
+        assert counts(deliver_due(clock=clock)) == (1, 0, 0)
+    assert server.asked == ["GET /api/v1/procedures/rt-1", "POST /api/v1/procedures/rt-1/approve"]
+    assert server.seen[1].body == b""
+
+
+def test_another_text_is_written_over_before_it_is_approved(tenant, clock):
+    skill = known(tenant)
+    copy = copy_of(skill, trigger="anything at all")
+    with keeping(tenant, copy) as server:
+        enqueue(skill=skill, action=APPROVE)
+        # What is written is the text at the moment of the approval, not a later one.
+        Skill.objects.for_tenant(tenant).update(action="not approved", steps=["not approved"])
+        assert counts(deliver_due(clock=clock)) == (1, 0, 0)
+    assert [asked.split()[0] for asked in server.asked] == ["GET", "PATCH", "GET", "POST"]
+    assert (copy["properties"]["trigger"], copy["steps"]) == (skill.trigger, skill.steps)
+    event = AuditEvent.objects.for_tenant(tenant).get(action="delivery.text_replaced")
+    assert (event.actor, event.object_id) == (None, str(skill.pk))
+
+
+def test_a_runtime_that_does_not_take_the_approved_text_is_told_of_no_approval(tenant, clock):
+    skill = known(tenant)
+    with keeping(tenant, copy_of(skill, trigger="anything at all"), takes_edits=False) as server:
+        message = enqueue(skill=skill, action=APPROVE)
+        assert counts(deliver_due(clock=clock)) == (0, 0, 1)
+    assert "POST" not in {asked.split()[0] for asked in server.asked}
+    assert stored(message).last_error == (
+        "The agent runtime holds another text than the approved one and does not take that one."
+    )
+    assert not AuditEvent.objects.for_tenant(tenant).filter(action="delivery.text_replaced").exists()
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"[" * 100_000, b'{"a":' * 5_000])
+def test_a_copy_that_cannot_be_read_is_not_approved_and_holds_up_no_other(tenant, clock, body):
+    def answer(seen: Seen) -> Reply:
+        return reply(200, body if seen.path.endswith("/odd") else {})
+
+    with peer(answer) as server:
+        connect(tenant, server.url)
+        message = enqueue(skill=known(tenant, "odd"), action=APPROVE)
+        enqueue(skill=known(tenant, "other"), action=APPROVE)
+        assert counts(deliver_due(clock=clock, draw=most)) == (1, 1, 0)
+    assert told(server) == ["POST /api/v1/procedures/other/approve"]
+    assert stored(message).last_error == "The agent runtime shows something else than a skill."
 
 
 # -- Failing
@@ -250,7 +333,7 @@ def test_a_final_refusal_is_given_up_at_once_with_the_reason(tenant, clock, stat
         assert counts(deliver_due(clock=clock)) == (0, 0, 1)
         clock.pass_by(10 * LONGEST_SECONDS)
         assert deliver_due(clock=clock).sent == 0
-    assert len(server.seen) == 1
+    assert len(told(server)) == 1
     assert (stored(message).state, stored(message).last_error) == (DeliveryState.DEAD, words)
     assert state_of(skill)[:2] == (DeliveryState.DEAD, f"Approve: given up. {words}")
 
@@ -263,7 +346,7 @@ def test_a_failure_at_one_message_is_tried_again_and_holds_up_no_other(tenant, c
         assert counts(deliver_due(clock=clock, draw=most)) == (1, 1, 0)
         clock.pass_by(BASE_SECONDS)
         assert counts(deliver_due(clock=clock)) == (1, 0, 0)
-    assert len(server.seen) == 3
+    assert len(told(server)) == 3
 
 
 @pytest.mark.parametrize("status", [301, 307, 401, 403, 429, 502, 503, 504])
@@ -273,7 +356,7 @@ def test_trouble_with_the_whole_runtime_has_one_message_try_for_all(tenant, othe
             enqueue(skill=known(tenant, f"rt-{number}"), action=APPROVE)
         enqueue(skill=known(other_tenant), action=APPROVE)
         assert counts(deliver_due(clock=clock, draw=most)) == (1, 1, 0)
-        assert len(theirs.seen) == 1
+        assert len(told(theirs)) == 1
         assert f"HTTP {status}" in Runtime.objects.for_tenant(tenant).get().last_error
         clock.pass_by(BASE_SECONDS)
         assert counts(deliver_due(clock=clock, draw=most)) == (0, 1, 0)
@@ -281,7 +364,48 @@ def test_trouble_with_the_whole_runtime_has_one_message_try_for_all(tenant, othe
         assert counts(deliver_due(clock=clock)) == (3, 0, 0)
         assert Runtime.objects.for_tenant(tenant).get().last_error == ""
     # The same one tried each time.
-    assert server.asked[:3] == ["POST /api/v1/procedures/rt-0/approve"] * 3
+    assert told(server)[:3] == ["POST /api/v1/procedures/rt-0/approve"] * 3
+
+
+def test_one_message_that_always_looks_like_trouble_with_all_does_not_hold_up_the_others_for_long(
+    tenant, clock
+):
+    """A proxy that gives up on one slow skill answers 504 just as it does when the runtime is gone."""
+    with runtime_at(tenant, lambda seen: reply(504 if "slow" in seen.path else 200, {})):
+        slow = enqueue(skill=known(tenant, "slow"), action=APPROVE)
+        other = enqueue(skill=known(tenant, "other"), action=APPROVE)
+        for _ in range(TRIES_FOR_ALL):
+            assert counts(deliver_due(clock=clock, draw=most)) == (0, 1, 0)
+            clock.pass_by(LONGEST_SECONDS)
+        assert counts(deliver_due(clock=clock, draw=most)) == (1, 1, 0)
+    assert (stored(slow).state, stored(other).state) == (DeliveryState.WAITING, DeliveryState.DELIVERED)
+
+
+def test_an_answer_that_is_too_large_holds_up_no_other(tenant, clock):
+    huge = reply(200, b" " * (outbound.MAX_ANSWER_BYTES + 1))
+    with runtime_at(tenant, lambda seen: huge if "huge" in seen.path else reply(200, {})):
+        message = enqueue(skill=known(tenant, "huge"), action=APPROVE)
+        enqueue(skill=known(tenant, "other"), action=APPROVE)
+        assert counts(deliver_due(clock=clock, draw=most)) == (1, 1, 0)
+    assert stored(message).last_error == "The answer is larger than 1024 KiB."
+    assert Runtime.objects.for_tenant(tenant).get().last_error == ""
+
+
+def test_a_failure_of_our_own_at_one_message_holds_up_no_other(tenant, clock, monkeypatch):
+    really = outbound.request
+
+    def broken(method, url, **kwargs):
+        if "odd" in url:
+            raise RuntimeError("Bearer sk-4711")
+        return really(method, url, **kwargs)
+
+    monkeypatch.setattr(outbound, "request", broken)
+    with runtime_at(tenant):
+        message = enqueue(skill=known(tenant, "odd"), action=APPROVE)
+        enqueue(skill=known(tenant, "other"), action=APPROVE)
+        assert counts(deliver_due(clock=clock, draw=most)) == (1, 1, 0)
+    assert stored(message).last_error == "It could not be sent; the server's log says why."
+    assert (stored(message).claim, stored(message).lease_until) == ("", None)
 
 
 def test_a_runtime_that_is_not_there_is_told_in_words_and_waited_for(tenant, clock):
@@ -316,7 +440,7 @@ def test_the_waits_double_up_to_an_hour_and_end(tenant, clock):
             clock.pass_by(LONGEST_SECONDS)
     assert waits[:10] == [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560]
     assert set(waits[10:-1]) == {3600}
-    assert len(server.seen) == MAX_ATTEMPTS == 60
+    assert len(told(server)) == MAX_ATTEMPTS == 60
     assert stored(message).state == DeliveryState.DEAD
 
 
@@ -340,7 +464,7 @@ def test_a_runtime_that_asks_for_time_is_given_it(tenant, clock, status):
         assert deliver_due(clock=clock).sent == 0
         clock.pass_by(1)
         assert deliver_due(clock=clock).delivered == 1
-    assert len(server.seen) == 2
+    assert len(told(server)) == 2
 
 
 def test_a_runtime_cannot_silence_itself_for_ever(tenant, clock):
@@ -361,9 +485,11 @@ class WorkerKilledError(BaseException):
 def test_a_worker_killed_while_it_sends_loses_nothing(tenant, clock, monkeypatch, arrived):
     really = outbound.request
 
-    def killed(*args, **kwargs):
-        if arrived:
-            really(*args, **kwargs)
+    def killed(method, *args, **kwargs):
+        if method == "GET" or arrived:
+            answer = really(method, *args, **kwargs)
+        if method == "GET":
+            return answer
         raise WorkerKilledError
 
     with runtime_at(tenant) as server:
@@ -375,11 +501,42 @@ def test_a_worker_killed_while_it_sends_loses_nothing(tenant, clock, monkeypatch
                 deliver_due(clock=clock)
         # Until the lease is over it may still be at it.
         assert (stored(first).state, deliver_due(clock=clock).sent) == (DeliveryState.WAITING, 0)
-        clock.pass_by(10 + LEASE_MARGIN_SECONDS + 1)
+        clock.pass_by(LEASE_SECONDS + 1)
         assert counts(deliver_due(clock=clock)) == (2, 0, 0)
     assert stored(first).attempts == 2
-    assert [asked.rsplit("/")[-1] for asked in server.asked] == ["approve"] * (1 + arrived) + ["reject"]
+    assert [asked.rsplit("/")[-1] for asked in told(server)] == ["approve"] * (1 + arrived) + ["reject"]
     assert stored(second).state == DeliveryState.DELIVERED
+
+
+def test_a_message_whose_worker_is_lost_each_time_is_given_up(tenant, clock):
+    """It may be the message that ends the workers; then it would go on for ever."""
+    with runtime_at(tenant) as server:
+        message = stored(enqueue(skill=known(tenant), action=APPROVE))
+        message.attempts, message.claim = MAX_ATTEMPTS, "gone"
+        message.lease_until = clock.now - timedelta(seconds=1)
+        message.save()
+        assert counts(deliver_due(clock=clock)) == (0, 0, 1)
+        assert told(server) == []
+    assert (stored(message).state, stored(message).claim) == (DeliveryState.DEAD, "")
+    assert "worker stopped" in stored(message).last_error
+
+
+def test_a_message_on_its_way_while_the_runtime_moves_is_sent_to_the_new_place(tenant, clock, monkeypatch):
+    """The old place took it; the new one has never heard of it."""
+    really = outbound.request
+    with peer(lambda seen: reply(200, {})) as new, runtime_at(tenant) as old:
+
+        def moving(*args, **kwargs):
+            monkeypatch.setattr(outbound, "request", really)
+            answer = really(*args, **kwargs)
+            connect(tenant, new.url)
+            return answer
+
+        monkeypatch.setattr(outbound, "request", moving)
+        message = enqueue(skill=known(tenant), action=REJECT)
+        deliver_due(clock=clock)
+    assert told(old) == told(new) == ["POST /api/v1/procedures/rt-1/reject"]
+    assert stored(message).state == DeliveryState.DELIVERED
 
 
 def test_a_worker_that_was_only_slow_changes_nothing_any_more(tenant, clock, monkeypatch):
@@ -388,7 +545,7 @@ def test_a_worker_that_was_only_slow_changes_nothing_any_more(tenant, clock, mon
 
     def slow(*args, **kwargs):
         monkeypatch.setattr(outbound, "request", really)
-        clock.pass_by(10 + LEASE_MARGIN_SECONDS + 1)
+        clock.pass_by(LEASE_SECONDS + 1)
         assert counts(deliver_due(clock=clock)) == (1, 0, 0)
         return outbound.Answer(422, {}, b"")
 
@@ -407,9 +564,9 @@ def test_several_workers_send_each_message_once(tenant, in_threads):
             enqueue(skill=skill, action=APPROVE)
         done = in_threads(*[deliver_due] * 4)
         assert sum(progress.delivered for progress in done) == 40
-    assert len(server.asked) == len(set(server.asked)) == 40
+    assert len(told(server)) == len(set(told(server))) == 40
     for number in range(20):
-        about = [asked.split()[0] for asked in server.asked if f"rt-{number:02}" in asked]
+        about = [asked.split()[0] for asked in told(server) if f"rt-{number:02}" in asked]
         assert about == ["PATCH", "POST"]
 
 

@@ -251,7 +251,33 @@ def test_an_edited_skill_is_compared_by_its_new_text(tenant, rita):
         seen_version=0,
     )
     assert take(tenant, with_episodes(OTHER, "p-1")).skill == first.skill
-    assert take(tenant).status == "new"
+
+
+@pytest.mark.parametrize("end", ["draft", "approved", "rejected"])
+def test_what_an_edited_skill_was_made_of_does_not_come_in_again_as_another_one(tenant, rita, end):
+    """Extractors go on finding what they found, whatever a person has made of it."""
+    skill = take(tenant).skill
+    decision: dict[str, Any] = {"tenant": tenant, "skill_id": skill.pk}
+    edit_skill(**decision, actor=rita, content={"trigger": f"{REFUND.trigger} over 500"}, seen_version=0)
+    if end == "approved":
+        approve_skill(**decision, actor=make_member(tenant), seen_version=1)
+    elif end == "rejected":
+        reject_skill(**decision, actor=rita, reason="wrong", seen_version=1)
+    again = take(tenant)
+    assert (again.status, again.skill) == ("unchanged", skill)
+    folded = take(tenant, REWORDED)
+    assert (folded.status, folded.skill, stored(folded).state) == ("folded", skill, end)
+    assert stored(folded).trigger == f"{REFUND.trigger} over 500"
+    assert Skill.objects.for_tenant(tenant).count() == 1
+
+
+def test_a_skill_that_says_it_now_comes_before_one_that_was_made_of_it(tenant, rita):
+    edited, other = take(tenant).skill, take(tenant, OTHER).skill
+    for skill, words in ((edited, OTHER), (other, REFUND)):
+        content = {name: getattr(words, name) for name in ("trigger", "action", "precondition")}
+        edit_skill(tenant=tenant, actor=rita, skill_id=skill.pk, content=content, seen_version=0)
+    assert take(tenant, with_episodes(REFUND, "run-9")).skill == other
+    assert take(tenant, with_episodes(OTHER, "run-9")).skill == edited
 
 
 @pytest.mark.parametrize("end", ["approved", "retired"])
@@ -324,6 +350,18 @@ def test_a_decided_skill_is_not_linked_to_what_nobody_has_decided(tenant, reject
     take(tenant, REFUND, origin=SkillOrigin.RUNTIME, runtime_id="n-3")
     rejected.refresh_from_db()
     assert rejected.runtime_id == ""
+
+
+def test_a_copy_that_was_merged_away_is_not_linked_to_a_skill_that_took_over_its_words(tenant, rita):
+    first = take(tenant, origin=SkillOrigin.RUNTIME, runtime_id="n-1").skill
+    target = take(tenant, OTHER).skill
+    merge_skill(tenant=tenant, actor=rita, skill_id=first.pk, into_id=target.pk, seen_version=0)
+    words = {name: getattr(REFUND, name) for name in ("trigger", "action", "precondition")}
+    edit_skill(tenant=tenant, actor=rita, skill_id=target.pk, content=words, seen_version=0)
+    again = take(tenant, with_episodes(REFUND, "run-9"), origin=SkillOrigin.RUNTIME, runtime_id="n-1")
+    assert (again.status, again.skill, stored(again).runtime_id) == ("folded", target, "")
+    first.refresh_from_db()
+    assert first.runtime_id == "n-1"
 
 
 # -- Races, errors and cost

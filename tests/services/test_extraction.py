@@ -393,3 +393,19 @@ def test_a_tenant_is_due_again_under_another_policy_and_after_a_failure(modelled
     assert tenants_to_extract() == []
     publish_settings(tenant=modelled, author=None, values={"audit_sample_rate": 0})
     assert tenants_to_extract() == [modelled]
+
+
+@pytest.mark.parametrize("what", ["turn", "policy"])
+def test_what_comes_while_the_model_thinks_is_for_the_next_night(modelled, settings, monkeypatch, what):
+    def look(job: Job) -> None:
+        if what == "turn":
+            asked(modelled)
+        else:
+            publish_settings(tenant=modelled, author=None, values={"phase_12_use_llm_extractor": False})
+
+    watching(monkeypatch, look)
+    with serving(says('{"drafts": []}')) as server:
+        use_model(settings, server)
+        job = extract(modelled)
+    assert job.result["extractor"] == "model"
+    assert tenants_to_extract() == [modelled]

@@ -272,6 +272,19 @@ def test_odd_ids_in_the_list_are_counted_and_not_asked_for(tenant):
     assert (job.done, job.result) == (1, result(new=1, unreadable=7))
 
 
+@pytest.mark.usefixtures("_open_inside")
+def test_of_a_very_long_list_the_drafts_that_are_new_come_first(tenant, monkeypatch):
+    monkeypatch.setattr(pulling, "MAX_DRAFTS", 2)
+    with peer(serving([procedure(name) for name in NAMES])) as server:
+        connect(tenant, server.url)
+        assert [pull(tenant).result for _ in range(3)] == [
+            result(new=2),
+            result(new=2),
+            result(new=1, unchanged=1),
+        ]
+    assert Skill.objects.for_tenant(tenant).count() == len(NAMES)
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [

@@ -127,9 +127,10 @@ def values_of(skill, columns):
 
 
 def told(skill):
-    """What the runtime is told of a skill, in order."""
+    """What the runtime is told of a skill, in order; without the text that an approval is about."""
     rows = Delivery.objects.for_tenant(skill.tenant).filter(skill=skill).order_by("id")
-    return list(rows.values_list("action", "body"))
+    told = rows.values_list("action", "body")
+    return [(action, None if action == "approve" else body) for action, body in told]
 
 
 # -- Approval
@@ -224,11 +225,37 @@ def test_what_another_person_wrote_takes_one_person_where_one_is_enough(tenant, 
     assert (stored.first_approver, stored.decided_by) == (None, rob)
 
 
-def test_only_the_last_writer_is_the_writer(tenant, rita, rob):
-    skill = make_skill(tenant)
-    edit(skill, rita, 0)
+@pytest.mark.parametrize("kind", SkillKind.values)
+def test_who_wrote_a_part_of_the_text_does_not_approve_it_alone_either(tenant, rita, rob, max_, kind):
+    skill = make_skill(tenant, kind)
+    edit(skill, rita, 0, action="refund at once")
     edit(skill, rob, 1, trigger="an order is late")
+    assert approve(skill, rita, 2).skill.state == "draft"
+    with pytest.raises(ForbiddenError, match="You wrote"):
+        approve(skill, rob, 3)
+    assert approve(skill, max_, 3).skill.state == "approved"
+
+
+@pytest.mark.parametrize("kind", TWO_PEOPLE)
+def test_who_wrote_a_part_of_the_text_is_not_the_second_either(tenant, rita, rob, max_, kind):
+    skill = make_skill(tenant, kind)
+    edit(skill, rita, 0, precondition=["get_order"])
+    edit(skill, rob, 1, rationale="Orders were lost.")
+    approve(skill, rob, 2)
+    with pytest.raises(ForbiddenError, match="You wrote"):
+        approve(skill, rita, 3)
+    assert approve(skill, max_, 3).skill.state == "approved"
+
+
+def test_whose_words_are_all_gone_is_no_writer(tenant, rita, rob, max_):
+    skill = make_skill(tenant)
+    edit(skill, rita, 0, trigger="an order is late")
+    edit(skill, rob, 1, trigger="an order is very late")
     assert approve(skill, rita, 2).skill.state == "approved"
+    undone = make_skill(tenant)
+    edit(undone, rita, 0, action="refund at once")
+    undo(undone, rob, edit(undone, rob, 1, trigger="an order is lost"))
+    assert approve(undone, rob, 3).skill.state == "approved"
 
 
 @pytest.mark.parametrize("kind", TWO_PEOPLE)
@@ -314,7 +341,7 @@ def test_the_rule_is_the_one_in_force_when_the_approval_is_given(tenant, rita, r
     ],
 )
 def test_why_an_approval_is_refused_is_said_beforehand(
-    django_user_model, kind, always, wrote, first, counts, refused
+    db, django_user_model, kind, always, wrote, first, counts, refused
 ):
     me, other = django_user_model(pk=1), django_user_model(pk=2)
     approver = {"me": me, "other": other, None: None}[first]
@@ -1073,8 +1100,8 @@ class Model:
         self.always_two = always_two
         self.members = {"ann": "reviewer", "bob": "reviewer", "mia": "manager"}
         self.skills = [
-            {"kind": kind, "state": "draft", "first": None, "writer": None, "text": "came", "into": None,
-             "own": set(found), "brought": {}, "log": []}
+            {"kind": kind, "state": "draft", "first": None, "writer": None,
+             "texts": {"trigger": ("came", None)}, "into": None, "own": set(found), "brought": {}, "log": []}
             for kind, found in zip(kinds, evidence, strict=True)
         ]  # fmt: skip
         self.decisions = []
@@ -1097,15 +1124,16 @@ class Model:
     def _approval(self, who, skill):
         two = self.always_two or skill["kind"] in ("guardrail", "preflight")
         first = skill["first"] if skill["first"] in self.members else None
-        if who != skill["writer"] and not two:
+        writers = {writer for _, writer in skill["texts"].values()}
+        if who not in writers and not two:
             return "final"
         if first is None:
             return "first"
-        return "refused" if who in (first, skill["writer"]) else "final"
+        return "refused" if who in {first, *writers} else "final"
 
     def apply(self, act, who, n, extra):
         skill = self.skills[n]
-        before = {name: skill[name] for name in ("state", "first", "writer", "text", "into")}
+        before = {name: skill[name] for name in ("state", "first", "writer", "texts", "into")}
         if act == "approve":
             if self._approval(who, skill) == "first":
                 skill["first"] = who
@@ -1113,7 +1141,8 @@ class Model:
                 skill["state"] = "approved"
                 skill["first"] = skill["first"] if skill["first"] in self.members else None
         elif act == "edit":
-            skill.update(text=extra, writer=who, first=None)
+            texts = {name: (text, who) for name, text in extra.items()}
+            skill.update(texts=skill["texts"] | texts, writer=who, first=None)
         elif act == "reject":
             skill.update(state="rejected", first=None)
         elif act == "merge":
@@ -1153,7 +1182,8 @@ PEOPLE = st.sampled_from(["ann", "bob", "mia"])
 STEPS = st.one_of(
     st.tuples(st.just("approve"), PEOPLE, st.integers(0, 2), st.just(0)),
     st.tuples(st.just("approve"), PEOPLE, st.integers(0, 2), st.just(0)),
-    st.tuples(st.just("edit"), PEOPLE, st.integers(0, 2), st.just(0)),
+    st.tuples(st.just("edit"), PEOPLE, st.integers(0, 2), st.sampled_from(["trigger", "action"])),
+    st.tuples(st.just("edit"), PEOPLE, st.integers(0, 2), st.sampled_from(["trigger", "action"])),
     st.tuples(st.just("reject"), PEOPLE, st.integers(0, 2), st.just(0)),
     st.tuples(st.just("merge"), PEOPLE, st.integers(0, 2), st.integers(1, 2)),
     st.tuples(st.just("retire"), PEOPLE, st.integers(0, 2), st.just(0)),
@@ -1205,10 +1235,14 @@ def test_any_sequence_of_decisions_and_undos_keeps_what_must_hold(steps, kinds, 
             call, follow = partial(undo, some[n], person, done[d]), partial(model.undo, d)
         else:
             n, seen = which, versions[which]
-            more = {"edit": f"text {next(texts)}", "merge": (which + extra) % 3}.get(act)
+            more = None
+            if act == "edit":
+                more = {extra: f"text {next(texts)}"}
+            elif act == "merge":
+                more = (which + extra) % 3
             calls = {
                 "approve": partial(approve, some[n], person, seen),
-                "edit": partial(edit, some[n], person, seen, trigger=more),
+                "edit": partial(edit, some[n], person, seen, **(more if act == "edit" else {})),
                 "reject": partial(reject, some[n], person, seen),
                 "merge": partial(merge, some[n], person, some[more] if act == "merge" else None, seen),
                 "retire": partial(retire, some[n], person, seen),
@@ -1230,7 +1264,9 @@ def test_any_sequence_of_decisions_and_undos_keeps_what_must_hold(steps, kinds, 
     names = {person.pk: name for name, person in people.items()} | {None: None}
     for n, (skill, expected) in enumerate(zip(some, model.skills, strict=True)):
         stored = fresh(skill)
-        assert (stored.state, stored.trigger) == (expected["state"], expected["text"])
+        assert stored.state == expected["state"]
+        for name, (text, _) in expected["texts"].items():
+            assert getattr(stored, name) == text
         assert names[stored.first_approver_id] == expected["first"]
         assert names[stored.writer_id] == expected["writer"]
         assert stored.merged_into_id == (some[expected["into"]].pk if expected["into"] is not None else None)
@@ -1242,7 +1278,8 @@ def test_any_sequence_of_decisions_and_undos_keeps_what_must_hold(steps, kinds, 
                 decision.actor_id
                 for decision in skill.decisions.filter(action="approve", undone_by__isnull=True)
             }
-            assert approvers - {None, stored.writer_id}, "somebody who did not write it has approved it"
+            writers = {writer for _, writer in expected["texts"].values()}
+            assert {names[each] for each in approvers} - {None, *writers}, "approved by who wrote none of it"
     decisions = SkillDecision.objects.for_tenant(tenant).count()
     assert AuditEvent.objects.for_tenant(tenant).filter(object_type="skill").count() == decisions
     assert Membership.objects.for_tenant(tenant).count() == len(model.members)

@@ -489,12 +489,15 @@ def test_the_sweep_fills_in_profiles_that_earlier_versions_did_not_store(tenant)
 
 def test_tasks_are_named_as_the_schedule_names_them():
     names = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
-    assert names == {tasks.sweep.name, tasks.learn.name, tasks.extract.name}
+    assert names == {tasks.sweep.name, tasks.learn.name, tasks.extract.name, tasks.pull.name}
     assert tasks.analyse_pending.name == "reviews.tasks.analyse_pending"
     assert tasks.run_jobs.name == "reviews.tasks.run_jobs"
 
 
 def test_a_task_takes_no_turn_with_it():
     """A message is a hint: whatever it carried would be one more truth beside the database."""
-    for task in (tasks.analyse_pending, tasks.run_jobs, tasks.learn, tasks.extract, tasks.sweep):
+    for task in (
+        *(tasks.analyse_pending, tasks.run_jobs, tasks.deliver),
+        *(tasks.learn, tasks.extract, tasks.pull, tasks.sweep),
+    ):
         assert not task.__wrapped__.__code__.co_argcount

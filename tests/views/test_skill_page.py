@@ -235,7 +235,7 @@ def test_an_edit_stays_and_shows_what_it_changed(client, tenant, rita):
     skill.refresh_from_db()
     assert skill.precondition == ["ask the customer", "get_order"]
     assert skill.steps == ["Call find_order first"]
-    assert "You wrote this text, so your approval is the first of two." in text_of(response)
+    assert "You wrote this text or a part of it, so your approval is the first of two." in text_of(response)
 
 
 def test_what_was_left_as_it_was_keeps_its_very_value(client, tenant, rita):

@@ -13,9 +13,9 @@ from reviews.models import Job, Skill
 from reviews.models.jobs import JobKind
 from reviews.models.skills import SkillOrigin
 from reviews.models.tenants import Role
-from reviews.services import jobs, skills
+from reviews.services import jobs, publishing, skills
 from reviews.services.skill_queue import PAGE_SIZE
-from tests.factories import make_member
+from tests.factories import call, make_member, make_turn
 from tests.views.counting import asked
 from tests.views.skilled import make_draft
 
@@ -68,7 +68,7 @@ def test_a_row_says_what_the_skill_does_and_what_it_waits_for(client, tenant, ri
     )
     row = text_of(client.get(URL)).split("1 draft to decide")[-1]
     assert "confidence .86 Guardrail A refund is over 500 → , then: Never call issue_refund 2 turns" in row
-    assert "needs a second person: Ana approved" in row
+    assert "Ana approved, needs another" in row
 
 
 def test_the_most_confident_come_first_and_low_ones_wait_apart(client, tenant, rita):
@@ -185,6 +185,16 @@ def test_a_manager_starts_learning_and_sees_how_it_goes(client, tenant, max_):
     assert done.status_code == 200
     assert "hx-trigger" not in done.content.decode()
     assert Job.objects.for_tenant(tenant).get(kind=JobKind.EXTRACT).started_by == max_
+
+
+def test_a_run_says_how_many_proposals_it_did_not_keep(client, tenant, max_):
+    """Two calls are repeated, and the policy lets a run bring one draft."""
+    publishing.publish_settings(tenant=tenant, author=None, values={"promotion_max_drafts_per_run": 1})
+    for n in range(12):
+        make_turn(tenant, "Done.", user_message="Please.", tool_calls=[call(f"tool_{n % 2}")])
+    client.post(f"{URL}learn")
+    jobs.run_jobs()
+    assert "from 12 turns: 1 new draft, 1 not kept (incomplete" in text_of(client.get(URL))
 
 
 def test_learning_twice_at_once_is_refused(client, tenant, max_):
