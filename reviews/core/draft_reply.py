@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from math import isnan
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from reviews.core.drafts import VALID_PROCEDURAL_KINDS, ProceduralDraft, ProceduralKind
+from reviews.core.reply_text import REPLY_CHARACTERS, is_unclosed, storable
 
-__all__ = ["REPLY_CHARACTERS", "DraftReply", "read_draft_reply"]
-
-#: A longer reply is not parsed. Five drafts need a few thousand characters.
-REPLY_CHARACTERS: Final = 1_000_000
-
-# What a text column of a database cannot hold: NUL, and halves of surrogate pairs.
-_UNSTORABLE: Final = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+__all__ = ["DraftReply", "read_draft_reply"]
 
 
 class DraftReply(NamedTuple):
@@ -46,7 +41,7 @@ def read_draft_reply(text: str, *, max_drafts: int) -> DraftReply:
     except (ValueError, RecursionError):
         payload = None
     if not isinstance(payload, dict):
-        return DraftReply("truncated" if _unclosed(text[start:]) else "malformed")
+        return DraftReply("truncated" if is_unclosed(text[start:]) else "malformed")
     items = payload.get("drafts")
     if not isinstance(items, list):
         return DraftReply("malformed")
@@ -77,7 +72,7 @@ def _draft(item: object) -> ProceduralDraft | None:
 
 def _text(value: object) -> str:
     """The text without the white space around it; "" when it is none."""
-    return value.strip().translate(_UNSTORABLE) if isinstance(value, str) else ""
+    return storable(value.strip()) if isinstance(value, str) else ""
 
 
 def _confidence(value: Any) -> float:
@@ -106,26 +101,5 @@ def _sources(value: object) -> list[str]:
     for source in value if isinstance(value, list) else ():
         if source:
             with suppress(RecursionError):
-                texts.append(str(source).translate(_UNSTORABLE))
+                texts.append(storable(str(source)))
     return texts
-
-
-def _unclosed(text: str) -> bool:
-    """Whether a string, list or object of ``text``, which starts with one, is still open at its end."""
-    depth = 0
-    in_string = escaped = False
-    for character in text:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == '"':
-                in_string = False
-        elif character == '"':
-            in_string = True
-        elif character in "{[":
-            depth += 1
-        elif character in "}]":
-            depth -= 1
-    return in_string or depth > 0

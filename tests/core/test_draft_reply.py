@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviews.core.draft_reply import REPLY_CHARACTERS, DraftReply, read_draft_reply
+from reviews.core.draft_reply import DraftReply, read_draft_reply
 from reviews.core.drafts import VALID_PROCEDURAL_KINDS, ProceduralDraft
+from reviews.core.reply_text import REPLY_CHARACTERS
 
 ITEM = {"kind": "preflight", "trigger": "before refund", "action": "get_order", "rationale": "it failed"}
 
