@@ -24,7 +24,7 @@ from reviews.server.supervisor import listen
 ROOT = Path(__file__).resolve().parent.parent
 #: Far more than any step takes, on a slow machine too.
 PATIENCE = 120.0
-SETTINGS_PREFIXES = ("ALLOWED_", "CELERY_", "DATABASE_", "LOG_", "REVIEWS_", "SECRET_", "STATIC_")
+SETTINGS_PREFIXES = ("ALLOWED_", "CELERY_", "DATABASE_", "LOG_", "MODEL_", "REVIEWS_", "SECRET_", "STATIC_")
 
 
 class Installation:

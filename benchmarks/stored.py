@@ -114,7 +114,7 @@ def _store(tenant, first: int, count: int) -> None:
                 source="import",
                 received_at=now,
                 judgement=judge(record, policy),
-                policy_version_id=policy.id,
+                policy=policy,
             )
             for record in _records()
         )

@@ -118,6 +118,13 @@ SECTIONS = (
         "When a model looks at a draft once more before it is shown, and what it holds the draft against.",
         (
             Setting(
+                "critic_enabled",
+                "Ask the critic",
+                "Sends the drafts its gate picks to the model that the operator has set up. Verdicts that an "
+                "agent’s own critic recorded are shown in any case.",
+                "flag",
+            ),
+            Setting(
                 "metacognition_confidence_threshold",
                 "Ask below",
                 "From 0 to 1: with less confidence in the memories behind an answer, the critic is asked.",
@@ -138,7 +145,8 @@ SECTIONS = (
             Setting(
                 "metacognition_selective_gate",
                 "Spare plain acknowledgments",
-                "“Thanks, noted.” and the like are shown without asking the critic.",
+                "“Thanks, noted.” and the like are shown without asking the critic; every other draft is "
+                "read, however sure the memory behind it was.",
                 "flag",
             ),
             Setting(
@@ -153,6 +161,21 @@ SECTIONS = (
                 "One a line. A turn that ran any other tool is never a plain acknowledgment.",
                 "lines",
             ),
+            Setting(
+                "critic_blind_review",
+                "Reviewers judge first",
+                "The critic’s verdict is shown on a turn only after the reviewer has decided, so that it "
+                "does not lead them.",
+                "flag",
+            ),
+            Setting(
+                "critic_daily_calls",
+                "Calls a day",
+                "At most so many a day (UTC). A draft beyond them counts as not read.",
+                "whole",
+            ),
+            Setting("critic_daily_tokens", "Tokens a day", "In and out together; the same applies.", "whole"),
+            Setting("critic_concurrency", "Calls at once", "1 to 64.", "whole"),
         ),
     ),
     Section(

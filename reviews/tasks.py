@@ -10,7 +10,16 @@ from celery import shared_task
 from django.conf import settings
 
 from reviews.models.jobs import JobKind
-from reviews.services import analysis, deliveries, extraction, jobs, learning, profiles, pulling
+from reviews.services import (
+    analysis,
+    critic_asking,
+    deliveries,
+    extraction,
+    jobs,
+    learning,
+    profiles,
+    pulling,
+)
 from reviews.services.errors import ConflictError, DomainError
 
 logger = logging.getLogger(__name__)
@@ -31,6 +40,8 @@ def analyse_pending() -> None:
     analysis.analyse_pending(seconds=SECONDS_PER_TASK)
     if analysis.has_pending():
         hint_analysis()
+    if critic_asking.has_due():
+        hint_critic()
 
 
 @shared_task  # type: ignore[untyped-decorator]  # Celery has no types
@@ -47,6 +58,13 @@ def deliver() -> None:
     deliveries.deliver_due(seconds=SECONDS_PER_TASK)
     if deliveries.has_due():
         hint_deliveries()
+
+
+@shared_task  # type: ignore[untyped-decorator]  # Celery has no types
+def ask_critic() -> None:
+    """Ask the critic about the drafts that wait for it; hands on as ``analyse_pending`` does."""
+    if critic_asking.ask_due(seconds=SECONDS_PER_TASK).more:
+        hint_critic()
 
 
 @shared_task  # type: ignore[untyped-decorator]  # Celery has no types
@@ -94,6 +112,9 @@ def sweep() -> None:
     profiles.fill_missing(seconds=SECONDS_PER_JOBS_TASK)
     run_jobs()
     deliver()
+    critic_asking.release_expired()
+    if critic_asking.has_due():
+        hint_critic()
 
 
 def hint_analysis() -> None:
@@ -114,6 +135,14 @@ def hint_jobs() -> None:
 def hint_deliveries() -> None:
     """Tell the workers that a runtime is to be told something. After the commit; never raises, as above."""
     _hint(deliver, "broker unreachable, the sweep will deliver")
+
+
+def hint_critic() -> None:
+    """Tell the workers that drafts wait for the critic. After the commit; never raises, as above.
+
+    The calls run in a queue of their own, so that a slow model never holds up the analysis of turns.
+    """
+    _hint(ask_critic, "broker unreachable, the sweep will ask the critic")
 
 
 def _hint(task: Any, otherwise: str) -> None:

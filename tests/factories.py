@@ -9,11 +9,12 @@ from typing import Any
 from reviews.core.drafts import MODEL_SOURCE
 from reviews.formats.record import ToolCall, TurnRecord
 from reviews.formats.symfonic_event import EventFinding, FabricationEvent
-from reviews.models import Membership, Skill, SkillEvidence, SkillRevision, Tenant, Turn, User
+from reviews.models import CriticVerdict, Membership, Skill, SkillEvidence, SkillRevision, Tenant, Turn, User
 from reviews.models.skills import SkillKind, SkillOrigin
 from reviews.models.tenants import Role
-from reviews.models.turns import Source
+from reviews.models.turns import ReviewState, Source
 from reviews.services import analysis, intake, publishing
+from reviews.services.critic_rows import CAUTION, raised
 from reviews.services.skill_contents import content_of
 
 _numbers = count(1)
@@ -52,6 +53,31 @@ def make_turn(tenant: Tenant, draft: str = CLAIM, *, analysed: bool = True, **fi
     if analysed:
         analysis.analyse_pending()
     return Turn.objects.for_tenant(tenant).get(pk=accepted[0].turn_id)
+
+
+def make_verdict(turn: Turn, **values: Any) -> CriticVerdict:
+    """What the critic said of a turn, as it is stored; a revision unless asked otherwise. The turn stands in
+    the queue as it then would."""
+    defaults: dict[str, Any] = {
+        "gate_reason": "low_confidence",
+        "confidence": 420,
+        "threshold": 600,
+        "state": "done",
+        "verdict": "revise",
+    }
+    values = {**defaults, **values}
+    if values["state"] == "waiting":
+        values["verdict"] = ""
+    elif not values.get("cause"):
+        values.setdefault("said", values["verdict"])
+    verdict = CriticVerdict.objects.across_tenants().create(tenant=turn.tenant, turn=turn, **values)
+    degraded = verdict.degraded and not verdict.forced
+    turn.critic = "degraded" if degraded else verdict.verdict or "waiting"
+    turn.priority = raised(turn.priority, turn.critic)
+    if turn.critic in CAUTION and turn.review_state == ReviewState.NONE:
+        turn.review_state = ReviewState.OPEN
+    turn.save(update_fields=["critic", "priority", "review_state"])
+    return verdict
 
 
 def make_skill(

@@ -32,6 +32,8 @@ class Check(ApiView):
         if checked.accepted.status is Status.ACCEPTED and not checked.accepted.analysed:
             # It filled in what a runtime's event had told, and is analysed with that.
             tasks.hint_analysis()
+        if checked.accepted.critic_waits:
+            tasks.hint_critic()
         answer = _answer(checked)
         if checked.accepted.status is Status.CONFLICT:
             return Response({"code": "conflict", "message": CONFLICT, **answer}, status=409)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from reviews.api.errors import NOT_FOUND
-from reviews.models import Finding, ReviewDecision, Tenant, Turn
+from reviews.core.profiles import UNIT
+from reviews.models import CriticVerdict, Finding, ReviewDecision, Tenant, Turn
 from reviews.models.turns import Severity
 from reviews.services.errors import NotFoundError
 from reviews.services.rows import PAYLOAD_COLUMNS
@@ -22,7 +23,7 @@ def read_turn(*, tenant: Tenant, **wanted: Any) -> dict[str, Any]:
     """
     turn = (
         Turn.objects.for_tenant(tenant)
-        .select_related("payload", "policy_version", "assignee", "decided_by")
+        .select_related("payload", "policy_version", "assignee", "decided_by", "critic_verdict__human_by")
         .defer("policy_version__settings", "policy_version__evidence")
         .filter(**wanted)
         .first()
@@ -33,6 +34,7 @@ def read_turn(*, tenant: Tenant, **wanted: Any) -> dict[str, Any]:
     decisions = ReviewDecision.objects.for_tenant(tenant).filter(turn=turn).order_by("version")
     return {
         **_turn(turn),
+        "critic": _critic(turn),
         "payload": {name: _value(turn, name) for name in _PAYLOAD},
         "findings": [_finding(finding) for finding in findings.select_related("labelled_by")],
         "decisions": [_decision(decision) for decision in decisions.select_related("actor")],
@@ -52,6 +54,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "analysis_state": turn.analysis_state,
         "analysed_at": turn.analysed_at,
         "policy_version": turn.policy_version.number if turn.policy_version else None,
+        "gate_reason": turn.gate_reason,
         "outcome": turn.outcome,
         "intent": turn.intent,
         "finding_count": turn.finding_count,
@@ -68,6 +71,52 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "decided_at": turn.decided_at,
         "version": turn.version,
     }
+
+
+def _critic(turn: Turn) -> dict[str, Any] | None:
+    """The critic's verdict; None when nobody's critic was asked. What the gate compared is 0 to 1 here."""
+    verdict: CriticVerdict | None = getattr(turn, "critic_verdict", None)
+    if verdict is None:
+        return None
+    return {
+        "state": verdict.state,
+        "origin": verdict.origin,
+        "verdict": verdict.verdict,
+        "degraded": verdict.degraded,
+        "cause": verdict.cause if verdict.degraded else "",
+        "forced": verdict.forced,
+        "gate_reason": verdict.gate_reason,
+        "confidence": _share(verdict.confidence),
+        "threshold": _share(verdict.threshold),
+        "sensitive_tag": verdict.sensitive_tag,
+        "revised_draft": verdict.revised_draft,
+        "refusal_message": verdict.refusal_message,
+        "matched_preferences": verdict.matched_preferences or [],
+        "model": verdict.model,
+        "tokens_in": verdict.tokens_in,
+        "tokens_out": verdict.tokens_out,
+        "latency_ms": verdict.latency_ms,
+        "cost": verdict.cost,
+        "answered_at": verdict.answered_at,
+        "human": _human(verdict),
+    }
+
+
+def _human(verdict: CriticVerdict) -> dict[str, Any] | None:
+    """A reviewer's word on the same question."""
+    if not verdict.human:
+        return None
+    return {
+        "verdict": verdict.human,
+        "reason": verdict.human_reason,
+        "blind": verdict.human_blind,
+        "by": verdict.human_by.username if verdict.human_by else None,
+        "at": verdict.human_at,
+    }
+
+
+def _share(thousandths: int | None) -> float | None:
+    return None if thousandths is None else thousandths / UNIT
 
 
 def _value(turn: Turn, name: str) -> Any:

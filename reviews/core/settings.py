@@ -34,6 +34,7 @@ ConfidenceSource = Literal["raw", "calibrated"]
 
 MAX_PREFERENCES = 50
 MAX_STATEMENT_LENGTH = 500
+MAX_CONCURRENCY = 64
 
 
 class SettingsError(ValueError):
@@ -68,6 +69,12 @@ class TenantSettings:
         grounding_tool_fragments: Claim verb to fragments of tool names that ground it, beside the built-in.
         ignored_keys: Keys that name no identifier here, built-in ones among them.
         ignored_value_patterns: RE2 patterns; an identifier that matches one as a whole is never flagged.
+        critic_enabled: Whether the dashboard asks its own critic. What a runtime's critic recorded is shown
+            in any case.
+        critic_daily_calls: Most calls a day (UTC); 0 for none.
+        critic_daily_tokens: Most tokens a day, in and out together.
+        critic_concurrency: Most calls at once.
+        critic_blind_review: Whether reviewers see the critic's verdict only after their own.
         metacognition_confidence_threshold: 0 to 1; below it the critic is asked.
         metacognition_sensitive_tags: Tags of activated memories that always call the critic.
         metacognition_selective_gate: Whether plainly trivial acknowledgments are spared the critic.
@@ -99,6 +106,11 @@ class TenantSettings:
     grounding_tool_fragments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ignored_keys: tuple[str, ...] = ()
     ignored_value_patterns: tuple[str, ...] = ()
+    critic_enabled: bool = False
+    critic_daily_calls: int = 1_000
+    critic_daily_tokens: int = 2_000_000
+    critic_concurrency: int = 4
+    critic_blind_review: bool = False
     metacognition_confidence_threshold: float = 0.6
     metacognition_sensitive_tags: tuple[str, ...] = ()
     metacognition_selective_gate: bool = False
@@ -222,6 +234,11 @@ _CHECKS: Final[dict[str, check.Check]] = {
     ),
     "ignored_keys": check.list_of(check.key, what="keys"),
     "ignored_value_patterns": check.list_of(_pattern, what="patterns"),
+    "critic_enabled": check.flag,
+    "critic_daily_calls": check.whole(0, 10_000_000),
+    "critic_daily_tokens": check.whole(0, 10_000_000_000),
+    "critic_concurrency": check.whole(1, MAX_CONCURRENCY),
+    "critic_blind_review": check.flag,
     "metacognition_confidence_threshold": check.unit,
     "metacognition_sensitive_tags": check.list_of(_tag, what="tags"),
     "metacognition_selective_gate": check.flag,

@@ -86,7 +86,7 @@ def _conversation(
         )
         truth = {slots.exact(key): label for key, label in (turn.truth or {}).items()}
         texts[record.external_id] = (slots.text(turn.note), fix)
-        out.append(DemoTurn(record=record, truth=truth))
+        out.append(DemoTurn(record=record, truth=truth, fix=fix))
         earlier.extend(calls)
         at += timedelta(seconds=rng.randint(38, 260), milliseconds=rng.randint(0, 999))
     return out

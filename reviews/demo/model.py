@@ -37,11 +37,15 @@ class DemoReview:
 
 @dataclass(frozen=True)
 class DemoTurn:
-    """A turn, the truth about each of its findings ("" is the intent finding), and its reviews."""
+    """A turn, the truth about each of its findings ("" is the intent finding), and its reviews.
+
+    ``fix`` is what the agent should have answered, "" where the draft is right.
+    """
 
     record: TurnRecord
     truth: dict[str, Label] = field(default_factory=dict)
     reviews: tuple[DemoReview, ...] = ()
+    fix: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from reviews.models.audit import AuditEvent, AuditHead
 from reviews.models.counts import ConfidenceProfile, DailyCount, GateCount, ProfileCount
+from reviews.models.critic import CriticCircuit, CriticVerdict, ModelUse, TrialVerdict
 from reviews.models.decisions import ReviewDecision
 from reviews.models.findings import Finding
 from reviews.models.jobs import Job, RejudgedTurn
@@ -18,6 +19,8 @@ __all__ = [
     "AuditHead",
     "Calibration",
     "ConfidenceProfile",
+    "CriticCircuit",
+    "CriticVerdict",
     "DailyCount",
     "Delivery",
     "Finding",
@@ -25,6 +28,7 @@ __all__ = [
     "GroundingSuggestion",
     "Job",
     "Membership",
+    "ModelUse",
     "PolicyVersion",
     "ProfileCount",
     "RejudgedTurn",
@@ -37,6 +41,7 @@ __all__ = [
     "SkillReplay",
     "SkillRevision",
     "Tenant",
+    "TrialVerdict",
     "Turn",
     "TurnPayload",
     "User",

@@ -13,6 +13,8 @@ class DailyCount(TenantModel):
 
     Names: ``turns``, ``flagged``, ``outcome:<action>``, ``kind:<kind>``, ``label:<kind>:<label>``,
     ``failed``, and for the audit sample ``audit:<rate in thousandths>:sampled`` and ``…:<verdict>``.
+    ``gate:<reason>`` counts turns by what the critic's gate decided, ``critic:<standing>`` by how they stand
+    with the critic, ``cause:<cause>`` why it could not read them, ``latency:<bucket>`` answered calls.
     ``shadow:<version>:<our outcome>:<its outcome>`` compares the policy in force with one in shadow.
     Turn counts stand on the day the turn occurred, labels on the day of the decision.
     """
@@ -63,17 +65,24 @@ class ProfileCount(TenantModel):
 
 
 class GateCount(TenantModel):
-    """How many turns of a day (UTC) the critic's gate would read with this confidence, in thousandths."""
+    """How many turns of a day (UTC) the critic's gate would read with this confidence, in thousandths.
+
+    ``trivial`` are plain acknowledgments, which a selective gate spares; ``flagged`` ones have findings, for
+    which mode ``revise`` asks. Of turns analysed by an earlier release neither is known: both are false.
+    """
 
     day = models.DateField()
     confidence = models.PositiveSmallIntegerField()
     sensitive = models.BooleanField()
+    trivial = models.BooleanField(default=False)
+    flagged = models.BooleanField(default=False)
     count = models.BigIntegerField(default=0)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["tenant", "day", "confidence", "sensitive"], name="gatecount_once"
+                fields=["tenant", "day", "confidence", "sensitive", "trivial", "flagged"],
+                name="gatecount_once",
             ),
         ]
 

@@ -19,6 +19,7 @@ class DecisionAction(models.TextChoices):
     NOTE = "note", "left a note"
     CORRECT = "correct", "wrote a corrected answer"
     ASSIGN = "assign", "assigned"
+    CRITIC = "critic", "judged the critic"
     UNDO = "undo", "undid"
 
 
@@ -67,16 +68,31 @@ class ReviewDecision(TenantModel):
     @property
     def summary(self) -> str:
         """What was done, to stand behind a name: "labelled claim 2 as false alarm"."""
-        if self.action == DecisionAction.LABEL:
-            claim = f" {self.finding.position + 1}" if self.finding else ""
-            return f"labelled claim{claim} as {Label(self.value).label.lower()}"
-        if self.action == DecisionAction.DECIDE:
-            if self.value == Label.FALSE_ALARM and not (self.before or {}).get("findings"):
-                # In the audit sample there was no alarm.
-                return "found nothing wrong with the turn"
-            return f"decided the turn as {Label(self.value).label.lower()}"
-        if self.action == DecisionAction.ASSIGN:
-            return f"assigned the turn to {self.value}" if self.value else "took the turn from its reviewer"
-        if self.action == DecisionAction.UNDO and self.undoes is not None:
-            return f"undid: {self.undoes.summary}"
-        return DecisionAction(self.action).label
+        words = {
+            DecisionAction.LABEL: self._labelled,
+            DecisionAction.DECIDE: self._decided,
+            DecisionAction.ASSIGN: self._assigned,
+            DecisionAction.CRITIC: self._judged_critic,
+            DecisionAction.UNDO: self._undid,
+        }.get(DecisionAction(self.action))
+        return words() if words else DecisionAction(self.action).label
+
+    def _labelled(self) -> str:
+        claim = f" {self.finding.position + 1}" if self.finding else ""
+        return f"labelled claim{claim} as {Label(self.value).label.lower()}"
+
+    def _decided(self) -> str:
+        if self.value == Label.FALSE_ALARM and not (self.before or {}).get("findings"):
+            # Where nothing was flagged there was no alarm.
+            return "found nothing wrong with the turn"
+        return f"decided the turn as {Label(self.value).label.lower()}"
+
+    def _assigned(self) -> str:
+        return f"assigned the turn to {self.value}" if self.value else "took the turn from its reviewer"
+
+    def _judged_critic(self) -> str:
+        agrees = self.value == (self.before or {}).get("critic")
+        return f"{'agreed with' if agrees else 'overruled'} the critic: {self.value}"
+
+    def _undid(self) -> str:
+        return f"undid: {self.undoes.summary}" if self.undoes else DecisionAction.UNDO.label

@@ -19,6 +19,7 @@ class JobKind(models.TextChoices):
     EXTRACT = "extract", "Extract skills"
     REPLAY = "replay", "Replay a skill"
     PULL = "pull", "Pull drafts from the runtime"
+    TRIAL = "trial", "Try the critic"
 
 
 class JobState(models.TextChoices):

@@ -44,6 +44,16 @@ class ActionTaken(models.TextChoices):
     REFUSE_REPLACED = "refuse_replaced", "Refused"
 
 
+class CriticStanding(models.TextChoices):
+    """How a turn stands with the critic; empty when it was not asked."""
+
+    WAITING = "waiting", "Waiting for the critic"
+    APPROVE = "approve", "Approved"
+    REVISE = "revise", "To be revised"
+    REFUSE = "refuse", "To be refused"
+    DEGRADED = "degraded", "Could not be read"
+
+
 class Severity(models.IntegerChoices):
     NONE = 0, "None"
     LOW = 1, "Low"
@@ -82,6 +92,8 @@ class Turn(TenantModel):
     each. ``version`` grows by one with every decision, and when a job replaces the findings; a
     decision made on an older version loses.
     ``profile`` says for a flagged turn all that thresholds can tell apart (``reviews.core.profiles``).
+    ``gate_reason`` is why the critic's gate fired or not; a turn of an earlier release has none. A verdict of
+    ``critic`` that asks for caution raises the priority, also of a turn without findings.
     """
 
     external_id = models.CharField(max_length=200)
@@ -105,6 +117,9 @@ class Turn(TenantModel):
         null=True, help_text="Confidence that the critic's gate reads, in whole thousandths, rounded down."
     )
     gate_sensitive = models.BooleanField(default=False)
+    gate_trivial = models.BooleanField(default=False)
+    gate_reason = models.CharField(max_length=24, default="", blank=True)
+    critic = models.CharField(max_length=8, choices=CriticStanding, default="", blank=True)
 
     outcome = models.CharField(max_length=15, choices=ActionTaken, default=ActionTaken.NONE)
     intent = models.CharField(max_length=9, default="", blank=True)
@@ -161,6 +176,9 @@ class Turn(TenantModel):
             models.CheckConstraint(condition=Q(source__in=Source.values), name="turn_source_known"),
             models.CheckConstraint(condition=Q(outcome__in=ActionTaken.values), name="turn_outcome_known"),
             models.CheckConstraint(condition=Q(verdict__in=["", *Label.values]), name="turn_verdict_known"),
+            models.CheckConstraint(
+                condition=Q(critic__in=["", *CriticStanding.values]), name="turn_critic_known"
+            ),
         ]
         indexes = [
             # The worker's view: what waits, oldest first; what is claimed, by the end of its lease.
@@ -176,17 +194,17 @@ class Turn(TenantModel):
             models.Index(
                 fields=["tenant", "agent", "review_state", "priority", "id"],
                 name="turn_q_agent",
-                condition=Q(finding_count__gt=0),
+                condition=Q(priority__gt=0),
             ),
             models.Index(
                 fields=["tenant", "max_severity", "review_state", "priority", "id"],
                 name="turn_q_severity",
-                condition=Q(finding_count__gt=0),
+                condition=Q(priority__gt=0),
             ),
             models.Index(
                 fields=["tenant", "outcome", "review_state", "priority", "id"],
                 name="turn_q_outcome",
-                condition=Q(finding_count__gt=0),
+                condition=Q(priority__gt=0),
             ),
             models.Index(
                 fields=["tenant", "assignee", "review_state", "priority", "id"],
@@ -205,6 +223,17 @@ class Turn(TenantModel):
                 fields=["tenant", "review_state", "priority", "id"],
                 name="turn_q_audit",
                 condition=Q(audit_rate__isnull=False),
+            ),
+            models.Index(
+                fields=["tenant", "critic", "review_state", "priority", "id"],
+                name="turn_q_critic",
+                condition=~Q(critic=""),
+            ),
+            # Turns that both the critic and a reviewer have judged: do they agree?
+            models.Index(
+                fields=["tenant", "decided_at", "id"],
+                name="turn_critic_decided",
+                condition=~Q(critic="") & ~Q(verdict=""),
             ),
             # The turns that a change of thresholds would treat otherwise.
             models.Index(

@@ -34,6 +34,21 @@ def prices(variable: str) -> tuple[float, float] | None:
     return tokens_in, tokens_out
 
 
+def models(variable: str) -> dict[str, tuple[float, float] | None]:
+    """Models by name, each perhaps with its prices: ``small, large=0.15/0.60``. Raises for anything else."""
+    found: dict[str, tuple[float, float] | None] = {}
+    for entry in names(variable, []):
+        name, has_prices, text = entry.partition("=")
+        try:
+            tokens_in, tokens_out = map(float, text.split("/")) if has_prices else (0.0, 0.0)
+        except ValueError:
+            raise EnvError(f"{variable} must be names, each perhaps with =0.15/0.60 behind it.") from None
+        if not name.strip() or not (0 <= tokens_in < inf and 0 <= tokens_out < inf):
+            raise EnvError(f"{variable} must be names, and prices of 0 or more.")
+        found[name.strip()] = (tokens_in, tokens_out) if has_prices else None
+    return found
+
+
 def stored_secret(path: Path) -> str:
     """Return the secret kept in ``path``, making it first (mode 0600) when there is none.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from celery.schedules import crontab
 from django.core.exceptions import ImproperlyConfigured
 
-from reviews.server.env import env, names, prices, stored_secret
+from reviews.server.env import env, models, names, prices, stored_secret
 from reviews.server.sqlite import use_current_sqlite
 
 SQLITE_IS_FIXED = use_current_sqlite()
@@ -194,6 +194,11 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
+# A worker takes from both queues unless it is told otherwise (-Q): one that only takes from "celery" is never
+# held up by a slow model.
+CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("celery", "critic")}
+CELERY_TASK_DEFAULT_QUEUE = "celery"
+CELERY_TASK_ROUTES = {"reviews.tasks.ask_critic": {"queue": "critic"}}
 
 #: Seconds between sweeps for turns whose hint was lost, and how long a claim is honoured before another
 #: worker may take it over (a batch takes well under a second; the rest is for a stalled machine).
@@ -227,6 +232,8 @@ MODEL_TIMEOUT_SECONDS = env.float("MODEL_TIMEOUT_SECONDS", 60.0)
 MODEL_RETRIES = env.int("MODEL_RETRIES", 2)
 #: For a million tokens in and a million out, in a currency of the operator's choice.
 MODEL_PRICES = prices("MODEL_PRICES")
+#: Other models behind the same address, to compare the critic with.
+MODEL_CHOICES = models("MODEL_CHOICES")
 
 # -- Requests to runtimes and webhooks (reviews.services.outbound)
 

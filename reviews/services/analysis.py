@@ -21,11 +21,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from reviews.formats.record import CriticRecord, IntentRecord, ToolCall, ToolInfo, TurnRecord
-from reviews.models import Finding, Turn, TurnPayload
+from reviews.models import CriticVerdict, Finding, Turn, TurnPayload
 from reviews.models.bulk import insert_rows, on_postgresql, update_rows
 from reviews.models.turns import AnalysisState, ReviewState
-from reviews.services.counting import Tally, add_counts, add_tally, day_of, turn_names
-from reviews.services.judge import Gate, Judgement, Policy, Shadowed, judge, with_runtime
+from reviews.services.counting import Tally, add_counts, add_tally, day_of, stored_gate, turn_names
+from reviews.services.critic_rows import CRITIC_COLUMNS, verdict_for
+from reviews.services.judge import Judgement, Policy, Shadowed, judge, with_runtime
 from reviews.services.policies import current_policy
 from reviews.services.profiles import profile_ids
 from reviews.services.rows import FINDING_COLUMNS, JUDGED_COLUMNS, counters_of, finding_rows, judged_values
@@ -204,25 +205,35 @@ def store_judgements(
     Call with the turns' rows locked.
     """
     profiles = profile_ids(tenant_id=tenant_id, profiles={j.profile for _, j, _ in judged if j.profile})
+    critics = _critics_now(tenant_id, [turn.pk for turn, _, _ in judged if turn.analysed_at is not None])
     rows: list[tuple[Any, ...]] = []
     findings: list[tuple[Any, ...]] = []
     shadowed: list[tuple[int, Shadowed]] = []
+    verdicts: list[tuple[Any, ...]] = []
     for turn, judgement, policy in judged:
         is_new = turn.policy_version_id is None and turn.gate_confidence is None
         day, profile_id = day_of(turn.occurred_at), profiles.get(judgement.profile)
         if turn.analysed_at is not None:
+            turn.critic = critics.get(turn.pk, turn.critic)
             _take_out(tally, turn)
         if is_new and judgement.shadowed is not None:
             # A version in shadow and the one in force meet each turn once, also one whose event came first.
             shadowed.append((turn.pk, judgement.shadowed))
+        critic, causes = turn.critic, []
+        if not critic and (is_new or judgement.recorded is not None):
+            # Asked once, when the turn is new: a turn that is judged again keeps the verdict it has.
+            verdict = verdict_for(judgement, policy, tenant_id=tenant_id, source=turn.source, at=at)
+            if verdict is not None:
+                critic, causes = verdict.standing, verdict.counters
+                verdicts.append((turn.pk, *verdict.row))
         tally.add_turn(
             day,
-            names=counters_of(judgement, is_new=is_new),
+            names=counters_of(judgement, is_new=is_new, critic=critic) + causes,
             profile_id=profile_id,
             gate=judgement.gate,
             verdict=turn.verdict,
         )
-        values = judged_values(judgement, analysed_at=at, policy_version_id=policy.id)
+        values = judged_values(judgement, analysed_at=at, policy_version_id=policy.id, critic=critic)
         rows.append((*values, "", None, profile_id, turn.pk))
         findings.extend((turn.pk, *row) for row in finding_rows(tenant_id, judgement))
     if replaced := [turn.pk for turn, _, _ in judged if turn.analysed_at is not None]:
@@ -230,20 +241,33 @@ def store_judgements(
     update_rows(Turn, (*JUDGED_COLUMNS, "claim", "lease_until", "profile_id"), rows)
     if findings:
         insert_rows(Finding, FINDING_COLUMNS, findings)
+    if verdicts:
+        insert_rows(CriticVerdict, CRITIC_COLUMNS, verdicts)
     record_shadow(tenant_id=tenant_id, turns=shadowed)
+
+
+def _critics_now(tenant_id: int, turn_ids: list[int]) -> dict[int, str]:
+    """How turns stand with the critic, whose answer may have come since they were read."""
+    if not turn_ids:
+        return {}
+    return dict(Turn.objects.for_tenant(tenant_id).filter(id__in=turn_ids).values_list("id", "critic"))
 
 
 def _take_out(tally: Tally, turn: Turn) -> None:
     """Undo what the turn was counted as when it was last analysed."""
     names = turn_names(
-        outcome=turn.outcome, kinds=turn.kinds, audit_rate=turn.audit_rate, verdict=turn.verdict
+        outcome=turn.outcome,
+        kinds=turn.kinds,
+        audit_rate=turn.audit_rate,
+        verdict=turn.verdict,
+        gate_reason=turn.gate_reason,
+        critic=turn.critic,
     )
-    gate = None if turn.gate_confidence is None else Gate(turn.gate_confidence, turn.gate_sensitive)
     tally.add_turn(
         day_of(turn.occurred_at),
         names=names,
         profile_id=turn.profile_id,
-        gate=gate,
+        gate=stored_gate(turn),
         verdict=turn.verdict,
         times=-1,
     )

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from reviews.core.profiles import thousandths
-from reviews.models import DailyCount, GateCount, ProfileCount
+from reviews.models import DailyCount, GateCount, ProfileCount, Turn
 from reviews.models.bulk import upsert_counts
 from reviews.models.turns import KIND_BITS
 from reviews.services.judge import Gate, Shadowed
@@ -27,12 +27,12 @@ def day_of(moment: datetime) -> date:
 class Tally:
     """Everything counted of a number of turns, by day (UTC). Amounts may be negative.
 
-    ``profiles`` has (day, profile's id, verdict), ``gates`` (day, confidence in thousandths, sensitive).
+    ``profiles`` has (day, profile's id, verdict), ``gates`` (day, *Gate).
     """
 
     names: Counts = field(default_factory=Counter)
     profiles: Counter[tuple[date, int, str]] = field(default_factory=Counter)
-    gates: Counter[tuple[date, int, bool]] = field(default_factory=Counter)
+    gates: Counter[tuple[date, int, bool, bool, bool]] = field(default_factory=Counter)
 
     def add_turn(
         self,
@@ -50,7 +50,16 @@ class Tally:
         if profile_id is not None:
             self.profiles[day, profile_id, verdict] += times
         if gate is not None:
-            self.gates[day, gate.confidence, gate.sensitive] += times
+            self.gates[(day, *gate)] += times
+
+
+def stored_gate(turn: Turn) -> Gate | None:
+    """What an analysed turn was counted as among the gates. A turn of an earlier release, which gave no
+    reason, was counted without its findings."""
+    if turn.gate_confidence is None:
+        return None
+    flagged = bool(turn.gate_reason) and turn.kinds > 0
+    return Gate(turn.gate_confidence, turn.gate_sensitive, turn.gate_trivial, flagged)
 
 
 def turn_names(
@@ -60,9 +69,15 @@ def turn_names(
     audit_rate: float | None = None,
     verdict: str = "",
     shadowed: Shadowed | None = None,
+    gate_reason: str = "",
+    critic: str = "",
 ) -> list[str]:
     """The counters that an analysed turn adds one to."""
     names = ["turns"]
+    if gate_reason:
+        names.append(f"gate:{gate_reason}")
+    if critic:
+        names.append(f"critic:{critic}")
     if kinds:
         names.append("flagged")
         names.append(f"outcome:{outcome}")
@@ -118,7 +133,7 @@ def add_tally(*, tenant_id: int, tally: Tally) -> None:
         upsert_counts(ProfileCount, ("day", "profile_id", "verdict"), profiles)
     gates = [(tenant_id, *key, amount) for key, amount in tally.gates.items() if amount]
     if gates:
-        upsert_counts(GateCount, ("day", "confidence", "sensitive"), gates)
+        upsert_counts(GateCount, ("day", *Gate._fields), gates)
 
 
 class LabelChange(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from reviews.models.skills import SkillState
 from reviews.models.tenants import Role
 from reviews.models.turns import Label, Source
 from reviews.services import intake, jobs, policies, publishing, review, tenants
+from reviews.services.demo_critic import PREFERENCES, judge_verdicts, load_verdicts
 from reviews.services.demo_skills import load_skills
 from reviews.services.judge import Policy, judge
 from reviews.services.rows import PreparedTurn, prepare
@@ -38,6 +39,8 @@ AUDIT_SECONDS = 6.5
 
 #: When skills were extracted, before now; people decided on them two hours later.
 SKILLS_BEFORE = timedelta(hours=26)
+#: When reviewers went over the critic's verdicts, before now.
+VERDICTS_BEFORE = timedelta(hours=20)
 #: Drafts that somebody has replayed already, of those that wait.
 REPLAYED = 3
 
@@ -127,6 +130,9 @@ def _load_tenant(source: DemoTenant, people: dict[str, User], now: datetime) -> 
         "identifier_keys": source.identifier_keys,
         "tool_trigger_keywords": source.tool_trigger_keywords,
         "audit_sample_rate": AUDIT_RATE,
+        "critic_enabled": True,
+        "core_preferences": PREFERENCES,
+        "metacognition_sensitive_tags": ["payment"],
     }
     publishing.publish_settings(
         tenant=tenant,
@@ -136,6 +142,7 @@ def _load_tenant(source: DemoTenant, people: dict[str, User], now: datetime) -> 
         at=tuned_at,
     )
     ids |= _store(tenant, rest)
+    load_verdicts(tenant=tenant, turns=rest, seed=len(source.turns))
     reviewers = [user.username for user in source.users if user.role == Role.REVIEWER.value]
     late = sorted(
         visits[len(early) :] + _audits(tenant, source.turns, reviewers),
@@ -145,6 +152,9 @@ def _load_tenant(source: DemoTenant, people: dict[str, User], now: datetime) -> 
     decisions += _decide(tenant, [visit for visit in late if visit.at < night], ids, people)
     decided = load_skills(tenant=tenant, wanted=source.skills, turns=source.turns, people=people, at=night)
     decisions += _decide(tenant, [visit for visit in late if visit.at >= night], ids, people)
+    decisions += judge_verdicts(
+        tenant=tenant, reviewers=[people[name] for name in reviewers], at=now - VERDICTS_BEFORE
+    )
     _learn(tenant)
     _replay(tenant)
     # What a manager might be trying just now.
@@ -196,7 +206,9 @@ def _replay(tenant: Tenant) -> None:
 
 def _store(tenant: Tenant, turns: Sequence[DemoTurn]) -> dict[str, int]:
     """Store turns as if each had been judged on arrival; ids by external id."""
-    policy = policies.current_policy(tenant=tenant)
+    # The demo asks no model: what a critic would have said is loaded afterwards (``demo_critic``).
+    current = policies.current_policy(tenant=tenant)
+    policy = replace(current, settings=replace(current.settings, critic_enabled=False))
     accepted = intake.store_prepared(
         tenant=tenant, prepared=[_prepared(tenant, policy, turn) for turn in turns]
     )
@@ -210,7 +222,7 @@ def _prepared(tenant: Tenant, policy: Policy, turn: DemoTurn) -> PreparedTurn:
         source=Source.TURN.value,
         received_at=_time(turn) + TRANSPORT,
         judgement=judge(turn.record, policy),
-        policy_version_id=policy.id,
+        policy=policy,
     )
 
 

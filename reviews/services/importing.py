@@ -305,7 +305,7 @@ def judge_chunk(job: Job, chunk: Chunk) -> Judged:
                 source=Source.IMPORT.value,
                 received_at=now,
                 judgement=_judgement(record, job.policy),
-                policy_version_id=job.policy.id,
+                policy=job.policy,
             )
         )
     return judged

@@ -10,10 +10,11 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from reviews.formats.record import TurnRecord
-from reviews.models import AgentName, Finding, Tenant, Turn, TurnPayload
+from reviews.models import AgentName, CriticVerdict, Finding, Tenant, Turn, TurnPayload
 from reviews.models.bulk import insert_rows, reserve_ids, update_rows
-from reviews.models.turns import AnalysisState, Source
+from reviews.models.turns import AnalysisState, CriticStanding, Source
 from reviews.services.counting import Tally, add_tally, day_of
+from reviews.services.critic_rows import CRITIC_COLUMNS
 from reviews.services.judge import Judgement, Policy, judge
 from reviews.services.policies import current_policy
 from reviews.services.profiles import profile_ids
@@ -45,13 +46,15 @@ class Status(StrEnum):
 class Accepted(NamedTuple):
     """Answer for one turn; ``turn_id`` is the stored turn's id, also for duplicates and conflicts.
 
-    ``analysed`` tells of a turn accepted just now whether it was stored with its findings.
+    ``analysed`` tells of a turn accepted just now whether it was stored with its findings, ``critic_waits``
+    whether the critic is to be asked about it.
     """
 
     status: Status
     external_id: str
     turn_id: int
     analysed: bool = False
+    critic_waits: bool = False
 
 
 class Checked(NamedTuple):
@@ -88,7 +91,7 @@ def check_turn(*, tenant: Tenant, record: TurnRecord) -> Checked:
         source=Source.CHECK.value,
         received_at=timezone.now(),
         judgement=judgement,
-        policy_version_id=policy.id,
+        policy=policy,
     )
     return Checked(store_prepared(tenant=tenant, prepared=[prepared])[0], judgement, policy)
 
@@ -131,7 +134,7 @@ def _store(tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
     tally = Tally()
     answers = []
     for p in prepared:
-        analysed = False
+        analysed = waits = False
         if p.external_id in known:
             digest, turn_id, source = known[p.external_id]
             if digest == p.content_hash:
@@ -146,9 +149,10 @@ def _store(tenant: Tenant, prepared: Sequence[PreparedTurn]) -> list[Accepted]:
             turn_id = ids[p.external_id]
             status = Status.ACCEPTED
             analysed = bool(p.counters)
+            waits = p.critic == CriticStanding.WAITING
             # A second one in this batch is a duplicate or a conflict, never a completion.
             known[p.external_id] = (p.content_hash, turn_id, Source.TURN.value)
-        answers.append(Accepted(status, p.external_id, turn_id, analysed))
+        answers.append(Accepted(status, p.external_id, turn_id, analysed, waits))
     insert_turns(tenant, [(ids[external_id], p) for external_id, p in fresh.items()], tally)
     # All names of the batch at once and in order: two batches with new agents never deadlock.
     remember_agents(tenant=tenant, names={p.agent for p in prepared if p.agent})
@@ -169,6 +173,8 @@ def insert_turns(tenant: Tenant, turns: list[tuple[int, PreparedTurn]], tally: T
     if findings:
         insert_rows(Finding, FINDING_COLUMNS, findings)
     record_shadow(tenant_id=tenant.pk, turns=[(turn_id, p.shadowed) for turn_id, p in turns if p.shadowed])
+    if verdicts := [(turn_id, *p.verdict) for turn_id, p in turns if p.verdict]:
+        insert_rows(CriticVerdict, CRITIC_COLUMNS, verdicts)
     for _, p in turns:
         tally.add_turn(p.day, names=p.counters, profile_id=profiles.get(p.profile), gate=p.gate)
     add_tally(tenant_id=tenant.pk, tally=tally)

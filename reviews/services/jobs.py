@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from reviews.models import Job, Tenant, User
 from reviews.models.jobs import JobKind, JobState
-from reviews.services import audit, extraction, learning, pulling, rejudging, replaying
+from reviews.services import audit, critic_trials, extraction, learning, pulling, rejudging, replaying
 from reviews.services.errors import ConflictError, NotFoundError
 from reviews.services.locking import lock_tenant
 
@@ -75,6 +75,12 @@ WORK: dict[str, Work] = {
         extraction.check_parameters, extraction.step, extraction.outside, extraction.outside_seconds
     ),
     JobKind.REPLAY: Work(replaying.check_parameters, replaying.step, beside="skill"),
+    JobKind.TRIAL: Work(
+        critic_trials.check_parameters,
+        critic_trials.step,
+        critic_trials.outside,
+        critic_trials.outside_seconds,
+    ),
     JobKind.PULL: Work(pulling.check_parameters, pulling.step, pulling.outside, pulling.outside_seconds),
 }
 

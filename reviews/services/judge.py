@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from reviews.core.acknowledgments import is_trivial_acknowledgment
 from reviews.core.calibration import CalibrationTable
-from reviews.core.confidence import activation_confidence, sensitive_hit
+from reviews.core.critic_gate import GateDecision, decide_gate
 from reviews.core.fabrication import FabricationFinding, detect_fabrication, left_strip_length
 from reviews.core.grounding_rules import GroundingRules
 from reviews.core.intent import IntentClassifier, IntentVerdict
 from reviews.core.outcome import FabricationAction, FabricationOutcome, apply_fabrication_policy
+from reviews.core.patterns import Pattern, compile_pattern
 from reviews.core.profiles import Group, Profile, profile_of, subject_of, thousandths, tools_of
 from reviews.core.settings import TenantSettings
-from reviews.formats.record import ToolCall, TurnRecord
+from reviews.formats.record import CriticRecord, ToolCall, TurnRecord
 from reviews.services.sampling import is_drawn
 
 #: Confidence in thousandths times ten, plus severity: see ``Turn.priority``.
@@ -60,6 +62,10 @@ class Policy:
         return None if rules.is_empty else rules
 
     @cached_property
+    def acknowledgments(self) -> tuple[Pattern, ...]:
+        return tuple(compile_pattern(text) for text in self.settings.metacognition_trivial_ack_patterns)
+
+    @cached_property
     def sensitive_tags(self) -> frozenset[str]:
         preferences = self.settings.core_preferences
         return frozenset(self.settings.metacognition_sensitive_tags).union(
@@ -68,10 +74,13 @@ class Policy:
 
 
 class Gate(NamedTuple):
-    """What the critic's gate would read: a confidence in thousandths, and whether a sensitive tag was hit."""
+    """What the critic's gate reads: a confidence in thousandths, whether a sensitive tag was hit, whether the
+    draft is a plain acknowledgment (``reviews.core.acknowledgments``), and whether there are findings."""
 
     confidence: int
     sensitive: bool
+    trivial: bool = False
+    flagged: bool = False
 
 
 class Shadowed(NamedTuple):
@@ -87,7 +96,8 @@ class Shadowed(NamedTuple):
 class Judgement:
     """What analysis found out about one turn, ready to be stored.
 
-    ``audit_rate`` is set when the turn is in the audit sample, to the rate it was drawn at.
+    ``audit_rate`` is set when the turn is in the audit sample, to the rate it was drawn at. ``recorded`` is
+    the verdict of the runtime's own critic, when it came with the turn.
     """
 
     intent: IntentVerdict | None
@@ -97,6 +107,8 @@ class Judgement:
     tools_note: str
     profile: Profile | None
     gate: Gate | None = None
+    gate_decision: GateDecision | None = None
+    recorded: CriticRecord | None = None
     audit_rate: float | None = None
     shadowed: Shadowed | None = None
 
@@ -126,6 +138,7 @@ def judge(record: TurnRecord, policy: Policy) -> Judgement:
     intent, outcome, profile = _apply(record, policy)
     offset = left_strip_length(record.draft)
     settings, shadow = policy.settings, policy.shadow
+    gate, decision = gate_of(record, policy, outcome.findings, intent)
     drawn = (
         profile is None
         and settings.fabrication_check_mode != "off"
@@ -142,7 +155,9 @@ def judge(record: TurnRecord, policy: Policy) -> Judgement:
         snippet=snippet_of(record.draft, outcome.findings, offset),
         tools_note=tools_note(record.tool_calls),
         profile=profile,
-        gate=gate_of(record, policy),
+        gate=gate,
+        gate_decision=decision,
+        recorded=record.critic,
         audit_rate=settings.audit_sample_rate if drawn else None,
         shadowed=shadowed,
     )
@@ -189,10 +204,35 @@ def calibrated_confidences(
     return [table.confidence(Group(f.kind, subject_of(f), tools), f.confidence) for f in findings]
 
 
-def gate_of(record: TurnRecord, policy: Policy) -> Gate:
-    """What the critic's gate reads of a turn; the thresholds are held against it elsewhere."""
-    hit = sensitive_hit(record.activation, policy.sensitive_tags)
-    return Gate(thousandths(activation_confidence(record.activation)), hit is not None)
+def gate_of(
+    record: TurnRecord,
+    policy: Policy,
+    findings: Sequence[FabricationFinding],
+    intent: IntentVerdict | None,
+) -> tuple[Gate, GateDecision]:
+    """What the critic's gate reads of a turn, and what it decides by the policy."""
+    settings = policy.settings
+    acknowledging: dict[str, Any] = {
+        "tool_calls": [{"name": call.name} for call in record.tool_calls],
+        "read_only_tools": settings.read_only_tools,
+        "intent": intent,
+        "patterns": policy.acknowledgments,
+    }
+    decision = decide_gate(
+        record.draft,
+        record.activation,
+        threshold=settings.metacognition_confidence_threshold,
+        tags=policy.sensitive_tags,
+        fabrication_mode=settings.fabrication_check_mode,
+        findings=findings,
+        selective=settings.metacognition_selective_gate,
+        **acknowledging,
+    )
+    trivial = decision.sensitive_tag is None and is_trivial_acknowledgment(
+        record.draft, findings=findings, **acknowledging
+    )
+    sensitive = decision.sensitive_tag is not None
+    return Gate(thousandths(decision.confidence), sensitive, trivial, bool(findings)), decision
 
 
 def with_runtime(judgement: Judgement, runtime_event: dict[str, Any] | None) -> Judgement:

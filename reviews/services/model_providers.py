@@ -8,7 +8,8 @@ it sends is bounded, and it cannot lead us elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, Protocol
@@ -50,19 +51,30 @@ class ModelSettings(Protocol):
     MODEL_TIMEOUT_SECONDS: float
     MODEL_RETRIES: int
     MODEL_PRICES: tuple[float, float] | None
+    MODEL_CHOICES: Mapping[str, tuple[float, float] | None]
 
 
-def provider_of(settings: ModelSettings) -> ModelProvider | None:
-    """The model of ``settings``; None when none is set up."""
-    if not (settings.MODEL_BASE_URL and settings.MODEL_NAME):
+def is_set_up(settings: ModelSettings) -> bool:
+    """Whether the operator has set up a model."""
+    return bool(settings.MODEL_BASE_URL and settings.MODEL_NAME)
+
+
+def provider_of(
+    settings: ModelSettings, *, model: str = "", retries: int | None = None
+) -> OpenAIProvider | None:
+    """The model of ``settings``, or another one by name behind the same address; None when none is set up.
+
+    ``retries`` in place of MODEL_RETRIES: 0 for a caller who tries again later by itself.
+    """
+    if not is_set_up(settings):
         return None
     return OpenAIProvider(
         base_url=settings.MODEL_BASE_URL,
-        model=settings.MODEL_NAME,
+        model=model or settings.MODEL_NAME,
         # The client insists on a key; servers without any, such as Ollama, ignore it.
         api_key=settings.MODEL_API_KEY or "none",
         timeout_seconds=settings.MODEL_TIMEOUT_SECONDS,
-        retries=settings.MODEL_RETRIES,
+        retries=settings.MODEL_RETRIES if retries is None else retries,
     )
 
 
@@ -72,9 +84,21 @@ def longest_seconds(settings: ModelSettings) -> float:
     return tries * settings.MODEL_TIMEOUT_SECONDS + settings.MODEL_RETRIES * _LONGEST_PAUSE_SECONDS
 
 
-def cost_of(use: ModelUse | None, settings: ModelSettings) -> float | None:
-    """What a run cost, in the currency of MODEL_PRICES; None without prices or without counted tokens."""
+def model_names(settings: ModelSettings) -> list[str]:
+    """The models that may be asked by name: the one that is set up first, then the choices beside it."""
+    if not is_set_up(settings):
+        return []
+    return [settings.MODEL_NAME, *(name for name in settings.MODEL_CHOICES if name != settings.MODEL_NAME)]
+
+
+def cost_of(use: ModelUse | None, settings: ModelSettings, *, asked: str = "") -> float | None:
+    """What a run cost, in the currency of the prices; None without prices or without counted tokens.
+
+    ``asked`` names the model when it was not the one that is set up: what a server calls itself may differ.
+    """
     prices = settings.MODEL_PRICES
+    if asked and asked != settings.MODEL_NAME:
+        prices = settings.MODEL_CHOICES.get(asked)
     if use is None or prices is None or use.tokens_in is None or use.tokens_out is None:
         return None
     return (use.tokens_in * prices[0] + use.tokens_out * prices[1]) / TOKENS_PER_PRICE
@@ -82,7 +106,7 @@ def cost_of(use: ModelUse | None, settings: ModelSettings) -> float | None:
 
 @dataclass(frozen=True)
 class OpenAIProvider:
-    """One model behind one address. A client is made for each question and closed after it."""
+    """One model behind one address. A client is made for each question and closed; but see ``opened``."""
 
     base_url: str
     model: str
@@ -92,6 +116,12 @@ class OpenAIProvider:
 
     async def complete(self, *, system: str, prompt: str, max_tokens: int) -> ModelReply:
         """See ``ModelProvider``. A reply that is no chat completion counts as an empty text."""
+        async with self.opened() as provider:
+            return await provider.complete(system=system, prompt=prompt, max_tokens=max_tokens)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[ModelProvider]:
+        """The same with one client, and its connections, for many questions at once in one event loop."""
         http = openai.DefaultAsyncHttpxClient(
             follow_redirects=False,
             # Compressed, 10 MB fit into 10 kB: bytes are counted as they come.
@@ -105,13 +135,24 @@ class OpenAIProvider:
             max_retries=self.retries,
             http_client=http,
         )
+        async with client:
+            yield _Opened(self.model, client)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A model with its client open."""
+
+    model: str
+    client: openai.AsyncOpenAI
+
+    async def complete(self, *, system: str, prompt: str, max_tokens: int) -> ModelReply:
         try:
-            async with client:
-                completion = await client.chat.completions.create(
-                    model=self.model,
-                    messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
-                    max_tokens=max_tokens,
-                )
+            completion = await self.client.chat.completions.create(
+                model=self.model,
+                messages=[{"role": "system", "content": system}, {"role": "user", "content": prompt}],
+                max_tokens=max_tokens,
+            )
         except ValueError:
             # The body says that it is JSON and is none.
             return ModelReply("", self.model)

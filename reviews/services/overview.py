@@ -14,12 +14,25 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from reviews.core.critic_gate import SPARED
 from reviews.core.statistics import Interval, wilson_interval
-from reviews.models import DailyCount, Delivery, Membership, ReviewDecision, Skill, Tenant, Turn, User
+from reviews.models import (
+    DailyCount,
+    Delivery,
+    Membership,
+    ModelUse,
+    ReviewDecision,
+    Skill,
+    Tenant,
+    Turn,
+    User,
+)
 from reviews.models.decisions import DecisionAction
 from reviews.models.runtimes import DeliveryState
 from reviews.models.skills import SkillState
 from reviews.models.turns import AnalysisState, Kind, Label, ReviewState
+from reviews.services.critic_circuit import circuit_of
+from reviews.services.model_budget import CRITIC
 from reviews.services.policies import current_policy
 from reviews.services.queue import COUNT_LIMIT
 
@@ -89,6 +102,39 @@ def skill_figures(*, tenant: Tenant) -> SkillFigures:
     return SkillFigures(
         drafts=_counted(skills.filter(state=SkillState.DRAFT, confidence__gte=enough)),
         given_up=_counted(deliveries.filter(state=DeliveryState.DEAD)),
+    )
+
+
+@dataclass(frozen=True)
+class CriticFigures:
+    """The critic today (UTC): turns its gate decided on and fired for, calls, cost (0 without a price), and
+    whether its model is out of reach."""
+
+    gated: int
+    fired: int
+    calls: int
+    cost: float
+    out_of_reach: bool
+
+
+def critic_figures(*, tenant: Tenant, now: datetime) -> CriticFigures | None:
+    """None where the policy in force does not ask the critic. One query, or four."""
+    if not current_policy(tenant=tenant).settings.critic_enabled:
+        return None
+    today = now.astimezone(UTC).date()
+    gates = dict(
+        DailyCount.objects.for_tenant(tenant)
+        .filter(day=today, name__startswith="gate:")
+        .values_list("name", "count")
+    )
+    use = ModelUse.objects.for_tenant(tenant).filter(day=today, purpose=CRITIC).first()
+    circuit = circuit_of(tenant_id=tenant.pk)
+    return CriticFigures(
+        gated=sum(gates.values()),
+        fired=sum(count for name, count in gates.items() if name.removeprefix("gate:") not in SPARED),
+        calls=use.calls if use else 0,
+        cost=use.cost if use else 0.0,
+        out_of_reach=circuit is not None and circuit.open_until is not None,
     )
 
 

@@ -19,7 +19,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from reviews.models import Tenant, Turn, TurnPayload
-from reviews.models.turns import KIND_BITS, ActionTaken, AnalysisState, ReviewState, Severity
+from reviews.models.turns import KIND_BITS, ActionTaken, AnalysisState, CriticStanding, ReviewState, Severity
 from reviews.services.errors import InvalidError
 from reviews.services.judge import priority_of
 
@@ -62,6 +62,8 @@ class QueueFilter:
     assignee: int | None = None
     age: str = ""
     text: str = ""
+    #: How it stands with the critic.
+    critic: str = ""
     #: Only the audit sample: unflagged turns that were drawn at random.
     sample: bool = False
     order: str = "priority"
@@ -86,6 +88,7 @@ ROW_COLUMNS = (
     "id", "external_id", "agent", "occurred_at", "kinds", "finding_count", "max_severity", "max_confidence",
     "outcome", "snippet", "snippet_start", "snippet_end", "tools_note", "priority",
     "review_state", "verdict", "assignee_id", "analysis_state", "decided_by_id", "version", "audit_rate",
+    "critic",
 )  # fmt: skip
 
 
@@ -139,7 +142,8 @@ def capped_count(*, tenant: Tenant, wanted: QueueFilter) -> tuple[int, bool]:
 # -- Looking at rows one by one
 
 _SCANNED = ("id", "priority", "occurred_at", "kinds", "agent", "outcome", "max_severity", "max_confidence",
-            "assignee_id", "analysis_state", "audit_rate", "external_id", "conversation_id")  # fmt: skip
+            "assignee_id", "analysis_state", "audit_rate", "critic",
+            "external_id", "conversation_id")  # fmt: skip
 _FIELD = {name: n for n, name in enumerate(_SCANNED)}
 
 
@@ -208,6 +212,10 @@ class _Search(NamedTuple):
     text: str
 
 
+#: Filters with an index of their own.
+_SOUGHT = ("sample", "critic", "assignee", "kind", "agent", "outcome", "severity")
+
+
 class _Part(NamedTuple):
     name: str
     condition: Q
@@ -225,13 +233,13 @@ def _search_of(wanted: QueueFilter) -> _Search:
     # The first filter with an index of its own in this order is sought; there is one seek, not two.
     sought = not (by_priority and wanted.state in REVIEWED_STATES)
     for part in _parts(wanted):
-        if not sought and part.name in ("sample", "assignee", "kind", "agent", "outcome", "severity"):
+        if not sought and part.name in _SOUGHT:
             seeks = [seek & part.condition for seek in seeks]
             if part.name in ("agent", "outcome", "severity"):
-                # As the partial index says, or it is not used. What was not flagged has no severity and no
-                # confidence, and comes last: its priority is 0, which no finding's is.
-                flagged, unflagged = seeks[0] & Q(finding_count__gt=0), seeks[0] & Q(priority=0)
-                seeks = [flagged] if wanted.severity or wanted.min_confidence else [flagged, unflagged]
+                # As the partial index says, or it is not used. What neither was flagged nor troubles the
+                # critic has no severity and no confidence, and comes last: its priority is 0.
+                raised, others = seeks[0] & Q(priority__gt=0), seeks[0] & Q(priority=0)
+                seeks = [raised] if wanted.severity or wanted.min_confidence else [raised, others]
             sought = True
         elif (
             (part.name == "confidence" and by_priority and wanted.state != "failed")
@@ -260,6 +268,8 @@ def _parts(wanted: QueueFilter) -> list[_Part]:
     if wanted.sample:
         rate = _FIELD["audit_rate"]
         parts.append(_Part("sample", Q(audit_rate__isnull=False), lambda row: row[rate] is not None))
+    if wanted.critic:
+        equal("critic", "critic", wanted.critic)
     if wanted.assignee is not None:
         equal("assignee", "assignee_id", wanted.assignee)
     if wanted.kind:
@@ -273,7 +283,8 @@ def _parts(wanted: QueueFilter) -> list[_Part]:
         equal("severity", "max_severity", wanted.severity)
     if wanted.min_confidence:
         least, confidence = wanted.min_confidence, _FIELD["max_confidence"]
-        lowest = Q(priority__gte=priority_of(least, 0))
+        # The priority may be the critic's; a confidence is never above it.
+        lowest = Q(priority__gte=priority_of(least, 0), max_confidence__gte=least)
         parts.append(_Part("confidence", lowest, lambda row: row[confidence] >= least))
     if wanted.age:
         since, occurred = timezone.now() - AGES[wanted.age], _FIELD["occurred_at"]
@@ -415,6 +426,7 @@ def parse_filter(values: dict[str, str], *, me: int | None = None) -> QueueFilte
         min_confidence=confidence,
         agent=values.get("agent", "")[:200].replace("\0", ""),
         outcome=one_of("outcome", ActionTaken.values, ""),
+        critic=one_of("critic", CriticStanding.values, ""),
         assignee=assignee,
         age=one_of("age", AGES, ""),
         text=text,

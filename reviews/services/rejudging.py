@@ -31,7 +31,7 @@ from reviews.models import (
 )
 from reviews.models.turns import AnalysisState, Source
 from reviews.services.analysis import store_judgements, stored_record
-from reviews.services.counting import Tally, add_tally
+from reviews.services.counting import Tally, add_tally, stored_gate
 from reviews.services.errors import InvalidError
 from reviews.services.judge import Judgement, Policy, judge, with_runtime
 from reviews.services.policies import policy_of, policy_version
@@ -280,12 +280,11 @@ def _summary(outcome: str, policy: int, findings: Sequence[Any]) -> dict[str, An
 
 def _row_of_turn(turn: Turn, findings: Sequence[Finding]) -> tuple[Any, ...]:
     """All that is stored of a turn and that a policy decides on; the draft decides on the rest."""
-    gate = None if turn.gate_confidence is None else (turn.gate_confidence, turn.gate_sensitive)
     found = [
         (f.kind, f.identifier, f.span_start, f.span_end, f.confidence, f.calibrated_confidence, f.reason)
         for f in findings
     ]
-    return (turn.outcome, turn.intent, turn.audit_rate, gate, found)
+    return (turn.outcome, turn.intent, turn.audit_rate, stored_gate(turn), turn.gate_reason, found)
 
 
 def _row_of_judgement(judgement: Judgement) -> tuple[Any, ...]:
@@ -295,7 +294,8 @@ def _row_of_judgement(judgement: Judgement) -> tuple[Any, ...]:
         for f, fitted in zip(judgement.findings, calibrated, strict=True)
     ]
     intent = judgement.intent.label if judgement.intent else ""
-    return (judgement.outcome.action_taken, intent, judgement.audit_rate, judgement.gate, found)
+    reason = judgement.gate_decision.reason if judgement.gate_decision else ""
+    return (judgement.outcome.action_taken, intent, judgement.audit_rate, judgement.gate, reason, found)
 
 
 def _moment(value: Any) -> datetime | None:

@@ -16,7 +16,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from reviews.models import Finding, Membership, ReviewDecision, Tenant, Turn, TurnPayload, User
+from reviews.models import CriticVerdict, Finding, Membership, ReviewDecision, Tenant, Turn, TurnPayload, User
 from reviews.models.decisions import DecisionAction
 from reviews.models.tenants import Role
 from reviews.models.turns import AnalysisState, Label, ReviewState
@@ -76,7 +76,7 @@ def label_finding(
     """
     _known(label)
     with transaction.atomic():
-        turn, findings = _load(tenant, turn_id)
+        turn, findings = load_turn(tenant, turn_id)
         finding = next((f for f in findings if f.position == position), None)
         if finding is None:
             raise NotFoundError("There is no such finding.")
@@ -110,7 +110,7 @@ def decide_turn(
     """
     _known(label)
     with transaction.atomic():
-        turn, findings = _load(tenant, turn_id)
+        turn, findings = load_turn(tenant, turn_id)
         return _label(
             turn=turn,
             actor=actor,
@@ -131,24 +131,24 @@ def add_note(
     """Leave a note on a turn for whoever looks at it next."""
     text = _text(text, "note", MAX_NOTE_LENGTH)
     with transaction.atomic():
-        turn, _ = _load(tenant, turn_id, with_findings=False)
-        _advance(turn, seen_version, {})
-        return _record(turn, actor, DecisionAction.NOTE, text=text, at=at)
+        turn, _ = load_turn(tenant, turn_id, with_findings=False)
+        advance_turn(turn, seen_version, {})
+        return record_decision(turn, actor, DecisionAction.NOTE, text=text, at=at)
 
 
 def correct_answer(
     *, tenant: Tenant, actor: User, turn_id: int, text: str, seen_version: int, at: datetime | None = None
 ) -> Decided:
     """Write down what the agent should have answered; an empty text takes the correction away."""
-    text = _storable(text.strip(), "answer", MAX_ANSWER_LENGTH)
+    text = storable(text.strip(), "answer", MAX_ANSWER_LENGTH)
     with transaction.atomic():
-        turn, _ = _load(tenant, turn_id, with_findings=False)
-        _advance(turn, seen_version, {})
+        turn, _ = load_turn(tenant, turn_id, with_findings=False)
+        advance_turn(turn, seen_version, {})
         payload = TurnPayload.objects.for_tenant(tenant).only("corrected_answer").get(turn_id=turn.pk)
         before = {"corrected_answer": payload.corrected_answer}
         payload.corrected_answer = text
         payload.save(update_fields=["corrected_answer"])
-        return _record(turn, actor, DecisionAction.CORRECT, text=text, before=before, at=at)
+        return record_decision(turn, actor, DecisionAction.CORRECT, text=text, before=before, at=at)
 
 
 def assign_turn(
@@ -162,7 +162,7 @@ def assign_turn(
 ) -> Decided:
     """Give a turn to a member who may review, or (None) to nobody."""
     with transaction.atomic():
-        turn, _ = _load(tenant, turn_id, with_findings=False)
+        turn, _ = load_turn(tenant, turn_id, with_findings=False)
         name = ""
         if assignee_id is not None:
             member = (
@@ -178,8 +178,8 @@ def assign_turn(
                 )
             name = member.user.username
         before = {"assignee_id": turn.assignee_id}
-        _advance(turn, seen_version, {"assignee_id": assignee_id})
-        return _record(
+        advance_turn(turn, seen_version, {"assignee_id": assignee_id})
+        return record_decision(
             turn,
             actor,
             DecisionAction.ASSIGN,
@@ -207,16 +207,16 @@ def undo_decision(*, tenant: Tenant, actor: User, decision_id: int) -> Decided:
             raise NotFoundError("There is no such decision.")
         if decision.actor_id != actor.pk and not _may_undo_others(tenant, actor):
             raise ForbiddenError("Only a manager may undo another person's decision.")
-        turn, findings = _load(tenant, decision.turn_id)
+        turn, findings = load_turn(tenant, decision.turn_id)
         if ReviewDecision.objects.for_tenant(tenant).filter(undoes=decision).exists():
             raise ConflictError("This decision has been undone already.", turn_id=turn.pk)
         before = decision.before or {}
         changes = _undo_labels(turn, decision, findings, before) if before.get("findings") else []
         values = _state_of(findings) if changes else _undo_values(turn, decision, before)
         verdict = turn.verdict
-        _advance(turn, turn.version, values)
+        advance_turn(turn, turn.version, values)
         _count(turn, changes, verdict_before=verdict)
-        return _record(
+        return record_decision(
             turn,
             actor,
             DecisionAction.UNDO,
@@ -251,7 +251,7 @@ _DECIDED_COLUMNS = (
 )  # fmt: skip
 
 
-def _load(tenant: Tenant, turn_id: int, *, with_findings: bool = True) -> tuple[Turn, list[Finding]]:
+def load_turn(tenant: Tenant, turn_id: int, *, with_findings: bool = True) -> tuple[Turn, list[Finding]]:
     """The turn, locked, since what is counted of it changes with the decision; and its findings."""
     try:
         turns = Turn.objects.for_tenant(tenant).select_for_update(no_key=True, of=("self",))
@@ -297,13 +297,13 @@ def _label(
     if values["review_state"] == ReviewState.DECIDED:
         values.update(decided_by_id=actor.pk, decided_at=now)
     verdict = turn.verdict
-    _advance(turn, seen_version, values)
+    advance_turn(turn, seen_version, values)
     if changed:
         Finding.objects.across_tenants().filter(pk__in=[f.pk for f in changed]).update(
             label=label, labelled_by=actor, labelled_at=now
         )
     _count(turn, changes, verdict_before=verdict)
-    return _record(
+    return record_decision(
         turn, actor, action, value=label, finding=target, before=before, spent_seconds=spent_seconds, at=now
     )
 
@@ -328,7 +328,7 @@ def _state_of(findings: Iterable[Finding]) -> dict[str, Any]:
     }
 
 
-def _advance(turn: Turn, seen_version: int, values: dict[str, Any]) -> None:
+def advance_turn(turn: Turn, seen_version: int, values: dict[str, Any]) -> None:
     """Compare and set: the turn moves from the seen version to the next, or somebody else was quicker.
 
     A turn that went back to analysis in between has changed too: its findings are about to be replaced.
@@ -369,7 +369,7 @@ def _conflict(turn: Turn) -> ConflictError:
     )
 
 
-def _record(
+def record_decision(
     turn: Turn,
     actor: User,
     action: DecisionAction,
@@ -456,6 +456,9 @@ def _undo_values(turn: Turn, decision: ReviewDecision, before: dict[str, Any]) -
             raise changed_again
         payload.corrected_answer = before.get("corrected_answer", "")
         payload.save(update_fields=["corrected_answer"])
+    elif decision.action == DecisionAction.CRITIC:
+        if not _undo_critic(turn, decision, before):
+            raise changed_again
     elif decision.action == DecisionAction.DECIDE:
         if turn.decided_at != decision.created_at:
             raise changed_again
@@ -466,6 +469,28 @@ def _undo_values(turn: Turn, decision: ReviewDecision, before: dict[str, Any]) -
             "decided_at": parse_datetime(before["decided_at"]) if before["decided_at"] else None,
         }
     return {}
+
+
+def _undo_critic(turn: Turn, decision: ReviewDecision, before: dict[str, Any]) -> bool:
+    """Take back a word on the critic, and the answer with it; False when either was changed since."""
+    verdicts = CriticVerdict.objects.across_tenants().filter(turn_id=turn.pk, human_at=decision.created_at)
+    earlier = before["human_at"]
+    restored = verdicts.update(
+        human=before["human"],
+        human_reason=before["human_reason"],
+        human_blind=before["human_blind"],
+        human_by_id=before["human_by"],
+        human_at=parse_datetime(earlier) if earlier else None,
+    )
+    if "corrected_answer" not in before:
+        return bool(restored)
+    corrections = turn.decisions.filter(version__gt=decision.version, undone_by__isnull=True)
+    if corrections.filter(action__in=(DecisionAction.CORRECT, DecisionAction.CRITIC)).exists():
+        return False
+    TurnPayload.objects.across_tenants().filter(turn_id=turn.pk).update(
+        corrected_answer=before["corrected_answer"]
+    )
+    return bool(restored)
 
 
 def _may_undo_others(tenant: Tenant, actor: User) -> bool:
@@ -484,10 +509,10 @@ def _text(text: str, field: str, most: int) -> str:
     text = text.strip()
     if not text:
         raise InvalidError(f"The {field} is empty.", fields={"text": "Write something first."})
-    return _storable(text, field, most)
+    return storable(text, field, most)
 
 
-def _storable(text: str, field: str, most: int) -> str:
+def storable(text: str, field: str, most: int) -> str:
     if len(text) > most:
         raise InvalidError(f"The {field} is too long.", fields={"text": f"At most {most} characters."})
     if "\0" in text:

@@ -21,7 +21,8 @@ from reviews.models.bulk import on_postgresql, to_db_time
 from reviews.models.fields import encode_json
 from reviews.models.turns import KIND_BITS, ActionTaken, AnalysisState, ReviewState
 from reviews.services.counting import day_of, turn_names
-from reviews.services.judge import SEVERITY_RANK, Gate, Judgement, Shadowed
+from reviews.services.critic_rows import CAUTION, NewVerdict, raised, verdict_for
+from reviews.services.judge import SEVERITY_RANK, Gate, Judgement, Policy, Shadowed
 
 IDENTITY_COLUMNS = (
     "tenant_id",
@@ -40,6 +41,9 @@ JUDGED_COLUMNS = (
     "policy_version_id",
     "gate_confidence",
     "gate_sensitive",
+    "gate_trivial",
+    "gate_reason",
+    "critic",
     "outcome",
     "intent",
     "finding_count",
@@ -102,7 +106,8 @@ FINDING_COLUMNS = (
 class PreparedTurn(NamedTuple):
     """A turn ready to insert; every tuple lacks only the ids that the database gives.
 
-    ``counters`` is empty for a turn that waits for analysis.
+    ``counters`` is empty for a turn that waits for analysis. ``verdict`` is the critic's row, if any, and
+    ``critic`` how the turn stands with it.
     """
 
     external_id: str
@@ -116,6 +121,8 @@ class PreparedTurn(NamedTuple):
     profile: Profile | None
     gate: Gate | None
     shadowed: Shadowed | None
+    verdict: tuple[Any, ...] | None = None
+    critic: str = ""
 
 
 def prepare(
@@ -125,12 +132,13 @@ def prepare(
     source: str,
     received_at: datetime,
     judgement: Judgement | None = None,
-    policy_version_id: int | None = None,
+    policy: Policy | None = None,
     runtime_event: FabricationEvent | None = None,
 ) -> PreparedTurn:
     """Turn a record into rows: with a judgement as an analysed turn, without one as a pending turn.
 
-    With ``runtime_event`` the record stands for a turn of which no more than that event is known.
+    ``policy`` is what it was judged by. With ``runtime_event`` the record stands for a turn of which no more
+    than that event is known.
     """
     digest = content_hash(record) if runtime_event is None else event_hash(runtime_event)
     occurred_at = record.occurred_at or received_at
@@ -145,12 +153,21 @@ def prepare(
         to_db_time(occurred_at),
         to_db_time(received_at),
     )
+    verdict: NewVerdict | None = None
     if judgement is None:
         judged, findings, counters = _pending_values(), [], []
     else:
-        judged = judged_values(judgement, analysed_at=received_at, policy_version_id=policy_version_id)
+        if policy is not None:
+            verdict = verdict_for(judgement, policy, tenant_id=tenant_id, source=source, at=received_at)
+        standing = verdict.standing if verdict else ""
+        judged = judged_values(
+            judgement,
+            analysed_at=received_at,
+            policy_version_id=policy.id if policy else None,
+            critic=standing,
+        )
         findings = finding_rows(tenant_id, judgement)
-        counters = counters_of(judgement)
+        counters = counters_of(judgement, critic=standing) + (verdict.counters if verdict else [])
     return PreparedTurn(
         external_id=record.external_id,
         content_hash=digest,
@@ -163,6 +180,8 @@ def prepare(
         profile=judgement.profile if judgement else None,
         gate=judgement.gate if judgement else None,
         shadowed=judgement.shadowed if judgement else None,
+        verdict=verdict.row if verdict else None,
+        critic=verdict.standing if verdict else "",
     )
 
 
@@ -197,28 +216,36 @@ def kinds_of(judgement: Judgement) -> int:
     return bits
 
 
-def counters_of(judgement: Judgement, *, is_new: bool = True) -> list[str]:
-    """The counters that a turn with this judgement adds one to; only new ones count for a shadow."""
+def counters_of(judgement: Judgement, *, is_new: bool = True, critic: str = "") -> list[str]:
+    """The counters that a turn with this judgement adds one to; only new ones count for a shadow.
+
+    ``critic`` is how it stands with the critic.
+    """
     return turn_names(
         outcome=judgement.outcome.action_taken,
         kinds=kinds_of(judgement),
         audit_rate=judgement.audit_rate,
         shadowed=judgement.shadowed if is_new else None,
+        gate_reason=judgement.gate_decision.reason if judgement.gate_decision else "",
+        critic=critic,
     )
 
 
 def judged_values(
-    judgement: Judgement, *, analysed_at: datetime, policy_version_id: int | None
+    judgement: Judgement, *, analysed_at: datetime, policy_version_id: int | None, critic: str = ""
 ) -> tuple[Any, ...]:
-    """Values of ``JUDGED_COLUMNS`` for an analysed turn."""
+    """Values of ``JUDGED_COLUMNS`` for an analysed turn that stands with the critic as ``critic`` says."""
     kinds, gate = kinds_of(judgement), judgement.gate
-    for_review = kinds or judgement.audit_rate is not None
+    for_review = kinds or judgement.audit_rate is not None or critic in CAUTION
     return (
         AnalysisState.DONE.value,
         to_db_time(analysed_at),
         policy_version_id,
         gate.confidence if gate else None,
         _bool(gate is not None and gate.sensitive),
+        _bool(gate is not None and gate.trivial),
+        judgement.gate_decision.reason if judgement.gate_decision else "",
+        critic,
         judgement.outcome.action_taken,
         judgement.intent.label if judgement.intent else "",
         len(judgement.findings),
@@ -230,7 +257,7 @@ def judged_values(
         *judgement.snippet,
         judgement.tools_note,
         judgement.audit_rate,
-        judgement.priority,
+        raised(judgement.priority, critic),
         ReviewState.OPEN.value if for_review else ReviewState.NONE.value,
     )
 
@@ -249,7 +276,8 @@ def _bool(value: bool) -> bool | int:
 
 def _pending_values() -> tuple[Any, ...]:
     return (
-        AnalysisState.PENDING.value, None, None, None, _bool(False), ActionTaken.NONE.value, "", 0, 0,
+        AnalysisState.PENDING.value, None, None, None, _bool(False), _bool(False), "", "",
+        ActionTaken.NONE.value, "", 0, 0,
         *_flags(0), 0, 0.0, 0, "", 0, 0, "", None, 0, ReviewState.NONE.value,
     )  # fmt: skip
 

@@ -255,8 +255,12 @@ def _day_counts(tenant: Tenant, window: Window) -> tuple[int, int, tuple[Stratum
 
 def _gate_counts(tenant: Tenant, window: Window, current: Policy, candidate: Policy) -> tuple[int, int, int]:
     def fires(policy: Policy) -> Q:
-        threshold = policy.settings.metacognition_confidence_threshold
-        return Q(sensitive=True) | Q(confidence__lt=round(threshold * UNIT))
+        settings = policy.settings
+        if settings.metacognition_selective_gate:
+            return Q(trivial=False)
+        low = Q(confidence__lt=round(settings.metacognition_confidence_threshold * UNIT))
+        found = Q(sensitive=True) | low
+        return found | Q(flagged=True) if settings.fabrication_check_mode == "revise" else found
 
     sums = (
         GateCount.objects.for_tenant(tenant)

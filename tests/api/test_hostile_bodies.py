@@ -9,7 +9,7 @@ import pytest
 from reviews.formats.limits import BODY_BYTES, TURN_BYTES
 from reviews.models import Turn
 
-DOORS = ["/api/v1/turns", "/api/v1/check", "/api/v1/events/fabrication"]
+DOORS = ["/api/v1/turns", "/api/v1/check", "/api/v1/events/fabrication", "/api/v1/events/reflection"]
 
 HOSTILE = {
     "empty": b"",

@@ -19,6 +19,7 @@ ROUTES = {
     "turn": ("/api/v1/turns/{id}", {"GET": "read"}),
     "check": ("/api/v1/check", {"POST": "ingest"}),
     "fabrication-events": ("/api/v1/events/fabrication", {"POST": "ingest"}),
+    "reflection-events": ("/api/v1/events/reflection", {"POST": "ingest"}),
     "policy": ("/api/v1/policy", {"GET": "policy"}),
     "drafts": ("/api/v1/drafts", {"POST": "skills"}),
     "skills": ("/api/v1/skills", {"GET": "skills"}),

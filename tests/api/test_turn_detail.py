@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from reviews.formats.record import IntentRecord, ToolInfo
-from reviews.models import Finding, ReviewDecision, Turn
-from tests.factories import CLAIM, call, make_member, make_turn
+from reviews.formats.record import CriticRecord, IntentRecord, ToolInfo
+from reviews.formats.reflection_event import ReflectionEvent
+from reviews.models import CriticVerdict, Finding, ReviewDecision, Turn
+from reviews.services.critic_review import judge_critic
+from reviews.services.reflections import accept_reflection
+from tests.factories import CLAIM, call, make_member, make_tenant, make_turn
 
 from .conftest import CONFINING
 
@@ -44,6 +47,7 @@ def test_tells_all_of_a_turn(api, tenant):
     assert payload["draft"][start + 2 : end + 2] == first["identifier"] == "I sent"
     assert (first["severity"], first["confidence"], first["label"]) == ("medium", 0.8, "")
     assert body["decisions"] == []
+    assert (body["gate_reason"], body["critic"]) == ("low_confidence", None)
 
 
 def test_tells_who_decided_what(api, tenant):
@@ -59,6 +63,73 @@ def test_tells_who_decided_what(api, tenant):
     assert (decision["actor"], decision["action"], decision["value"]) == ("rita", "label", "fabricated")
     assert decision["finding"] == finding.pk
     assert (body["decided_by"], body["assignee"], body["version"]) == ("rita", "rita", 1)
+
+
+def test_tells_what_a_runtimes_critic_said(api, tenant):
+    turn = make_turn(tenant, external_id="run-1")
+    event = ReflectionEvent(
+        run_id="run-1",
+        verdict="revise",
+        confidence_before=0.42,
+        sensitive_tag_hit="payment",
+        revised_draft="I have not sent it.",
+        matched_preferences=["Be honest."],
+        reflection_latency_ms=812.5,
+        reflection_tokens_in=1240,
+        reflection_tokens_out=96,
+    )
+    accept_reflection(tenant=tenant, event=event)
+    critic = api.get(_path(turn)).json()["critic"]
+    assert critic.pop("answered_at")
+    assert critic == {
+        "state": "done",
+        "origin": "runtime",
+        "verdict": "revise",
+        "degraded": False,
+        "cause": "",
+        "forced": False,
+        "gate_reason": "",
+        "confidence": 0.42,
+        "threshold": None,
+        "sensitive_tag": "payment",
+        "revised_draft": "I have not sent it.",
+        "refusal_message": "",
+        "matched_preferences": ["Be honest."],
+        "model": "",
+        "tokens_in": 1240,
+        "tokens_out": 96,
+        "latency_ms": 812.5,
+        "cost": None,
+        "human": None,
+    }
+    rita = make_member(tenant, username="rita")
+    judge_critic(
+        tenant=tenant, actor=rita, turn_id=turn.pk, verdict="refuse", seen_version=0, reason="Too risky."
+    )
+    human = api.get(_path(turn)).json()["critic"]["human"]
+    assert human.pop("at")
+    assert human == {"verdict": "refuse", "reason": "Too risky.", "blind": False, "by": "rita"}
+
+
+def test_tells_what_our_own_critic_said(client_for, settings):
+    settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://127.0.0.1:9", "judge"
+    tenant = make_tenant("asking", critic_enabled=True)
+    turn, api = make_turn(tenant), client_for(tenant)
+    critic = api.get(_path(turn)).json()["critic"]
+    # Without an activation record the gate reads the neutral 0.5, below the default threshold.
+    assert (critic["state"], critic["origin"], critic["verdict"]) == ("waiting", "ours", "")
+    assert (critic["gate_reason"], critic["confidence"], critic["threshold"]) == ("low_confidence", 0.5, 0.6)
+    assert (critic["matched_preferences"], critic["tokens_in"], critic["answered_at"]) == ([], None, None)
+    rows = CriticVerdict.objects.for_tenant(tenant)
+    # The cause of an attempt that failed is not the verdict's: it is still to come.
+    rows.update(cause="timeout")
+    critic = api.get(_path(turn)).json()["critic"]
+    assert (critic["degraded"], critic["cause"]) == (False, "")
+    rows.update(state="done", verdict="approve", model="judge-1", tokens_in=7, cost=0.25, latency_ms=30000.0)
+    critic = api.get(_path(turn)).json()["critic"]
+    assert (critic["verdict"], critic["degraded"], critic["cause"]) == ("approve", True, "timeout")
+    assert (critic["model"], critic["tokens_in"], critic["cost"]) == ("judge-1", 7, 0.25)
+    assert critic["latency_ms"] == 30000.0
 
 
 def test_is_found_by_the_senders_id(api, tenant):
@@ -94,7 +165,8 @@ def test_a_lookup_needs_the_id(api, query):
 def test_four_queries_for_few_and_many_findings(api, tenant, django_assert_num_queries):
     rita = make_member(tenant, username="rita")
     for draft, decisions in ((CLAIM, 0), (CLAIM * 30, 20)):
-        turn = make_turn(tenant, draft)
+        turn = make_turn(tenant, draft, critic=CriticRecord(verdict="approve"))
+        CriticVerdict.objects.for_tenant(tenant).filter(turn=turn).update(human="approve", human_by=rita)
         for version in range(1, decisions + 1):
             ReviewDecision.objects.across_tenants().create(
                 tenant=tenant, turn=turn, actor=rita, action="note", text="x", version=version

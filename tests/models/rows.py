@@ -5,13 +5,17 @@ from __future__ import annotations
 from reviews.models import (
     ApiKey,
     Calibration,
+    CriticCircuit,
+    CriticVerdict,
     Delivery,
     GroundingSuggestion,
     Job,
+    ModelUse,
     RejudgedTurn,
     Runtime,
     SkillReplay,
     Tenant,
+    TrialVerdict,
     Turn,
     User,
 )
@@ -61,6 +65,20 @@ def fill_every_table(tenant: Tenant) -> None:
         tenant=tenant, name="bot", prefix=f"k-{tenant.slug}", digest=b"\0" * 32, scopes="ingest"
     )
     _fill_skills(tenant, rita, turn)
+    _fill_critic(tenant, turn)
+
+
+def _fill_critic(tenant: Tenant, turn: Turn) -> None:
+    """A verdict, one that waits, what they cost, and a trial."""
+    values = {"state": "done", "verdict": "approve", "said": "approve", "confidence": 500}
+    CriticVerdict.objects.across_tenants().create(tenant=tenant, turn=turn, **values)
+    CriticVerdict.objects.across_tenants().create(tenant=tenant, turn=make_turn(tenant))
+    CriticCircuit.objects.across_tenants().create(tenant=tenant)
+    ModelUse.objects.across_tenants().create(tenant=tenant, day=turn.occurred_at.date(), purpose="critic")
+    job = Job.objects.across_tenants().create(tenant=tenant, kind="trial", parameters={})
+    TrialVerdict.objects.across_tenants().create(
+        tenant=tenant, job=job, turn=turn, variant=0, verdict="approve"
+    )
 
 
 def _fill_skills(tenant: Tenant, rita: User, turn: Turn) -> None:

@@ -15,6 +15,8 @@ from reviews.models import (
     AuditHead,
     Calibration,
     ConfidenceProfile,
+    CriticCircuit,
+    CriticVerdict,
     DailyCount,
     Delivery,
     Finding,
@@ -22,6 +24,7 @@ from reviews.models import (
     GroundingSuggestion,
     Job,
     Membership,
+    ModelUse,
     PolicyVersion,
     ProfileCount,
     RejudgedTurn,
@@ -34,6 +37,7 @@ from reviews.models import (
     SkillReplay,
     SkillRevision,
     Tenant,
+    TrialVerdict,
     Turn,
     TurnPayload,
 )
@@ -88,6 +92,25 @@ CHECKS = [
     ("skill_reason_known", SkillDecision, {"action": "reject"}, {"reason": "x"}),
     ("delivery_action", Delivery, {}, {"action": "x"}),
     ("delivery_state", Delivery, {}, {"state": "x"}),
+    ("turn_critic_known", Turn, {}, {"critic": "x"}),
+    ("critic_origin_known", CriticVerdict, {}, {"origin": "x"}),
+    ("critic_verdict_known", CriticVerdict, {"state": "done"}, {"verdict": "x"}),
+    ("critic_said_known", CriticVerdict, {"state": "done"}, {"said": "x"}),
+    ("critic_cause_known", CriticVerdict, {"state": "waiting"}, {"cause": "x"}),
+    ("critic_human_known", CriticVerdict, {}, {"human": "x"}),
+    ("critic_done_has_verdict", CriticVerdict, {"state": "done"}, {"state": "x"}),
+    ("critic_done_has_verdict", CriticVerdict, {"state": "done"}, {"verdict": ""}),
+    ("critic_done_has_verdict", CriticVerdict, {"state": "waiting"}, {"verdict": "approve"}),
+    ("critic_degraded_approves", CriticVerdict, {"state": "done"}, {"cause": "timeout"}),
+    (
+        "critic_degraded_approves",
+        CriticVerdict,
+        {"state": "done"},
+        {"cause": "timeout", "said": "", "verdict": "refuse"},
+    ),
+    ("critic_confidence_range", CriticVerdict, {"state": "done"}, {"confidence": 1001}),
+    ("trialverdict_known", TrialVerdict, {}, {"verdict": "x"}),
+    ("trialverdict_cause", TrialVerdict, {}, {"cause": "x"}),
 ]
 
 #: constraint, table, row to copy, what differs in the refused copy, what else differs in the accepted one
@@ -116,6 +139,9 @@ UNIQUES = [
     ("skill_decision_once", SkillDecision, {"action": "approve"}, {}, {"version": 99}),
     ("skill_replay_once", SkillReplay, {}, {}, {"turn": "last turn"}),
     ("runtime_one_a_tenant", Runtime, {}, {}, {"tenant": "other"}),
+    ("modeluse_once", ModelUse, {}, {}, {"purpose": "trial"}),
+    ("circuit_one_a_tenant", CriticCircuit, {}, {}, {"tenant": "other"}),
+    ("trialverdict_once", TrialVerdict, {}, {}, {"variant": 1}),
 ]
 
 

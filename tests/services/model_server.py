@@ -31,13 +31,12 @@ def serving(*answers: Answer) -> Iterator[ModelServer]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            found.requests.append(
-                {
-                    "path": self.path,
-                    "headers": {k.lower(): v for k, v in self.headers.items()},
-                    **json.loads(body),
-                }
-            )
+            self.question = {
+                "path": self.path,
+                "headers": {k.lower(): v for k, v in self.headers.items()},
+                **json.loads(body),
+            }
+            found.requests.append(self.question)
             answer = found.answers.pop(0) if len(found.answers) > 1 else found.answers[0]
             try:
                 answer(self)

@@ -11,10 +11,11 @@ from reviews.models.turns import AnalysisState, Source
 
 
 def assert_counts_hold(tenant: Tenant) -> None:
-    """Every kept count of profiles, gate confidences and the audit sample equals a count over the turns."""
+    """Every kept count of profiles, gates, the critic and the audit sample equals a count over the turns."""
     profiles: Counter = Counter()
     gates: Counter = Counter()
     audits: Counter = Counter()
+    critics: Counter = Counter()
     turns = (
         Turn.objects.for_tenant(tenant)
         .filter(analysis_state=AnalysisState.DONE)
@@ -31,14 +32,23 @@ def assert_counts_hold(tenant: Tenant) -> None:
         if turn.profile_id is not None:
             profiles[day, turn.profile_id, turn.verdict] += 1
         if turn.gate_confidence is not None:
-            gates[day, turn.gate_confidence, turn.gate_sensitive] += 1
+            gates[
+                day, turn.gate_confidence, turn.gate_sensitive, turn.gate_trivial, turn.finding_count > 0
+            ] += 1
+        for name in (f"gate:{turn.gate_reason}", f"critic:{turn.critic}"):
+            if not name.endswith(":"):
+                critics[day, name] += 1
         if turn.audit_rate is not None:
             assert not turn.finding_count
             for what in ("sampled", turn.verdict):
                 if what:
                     audits[day, f"audit:{round(turn.audit_rate * 1000)}:{what}"] += 1
     assert _kept(ProfileCount, tenant, "day", "profile_id", "verdict") == profiles
-    assert _kept(GateCount, tenant, "day", "confidence", "sensitive") == gates
+    assert _kept(GateCount, tenant, "day", "confidence", "sensitive", "trivial", "flagged") == gates
+    for prefix in ("gate:", "critic:"):
+        found = DailyCount.objects.for_tenant(tenant).filter(name__startswith=prefix).exclude(count=0)
+        kept = {(row.day, row.name): row.count for row in found}
+        assert kept == {key: count for key, count in critics.items() if key[1].startswith(prefix)}
     found = DailyCount.objects.for_tenant(tenant).filter(name__startswith="audit:", count__gt=0)
     assert {(row.day, row.name): row.count for row in found} == audits
 

@@ -48,8 +48,9 @@ def turns_of(tenant):
 
 
 def counts_of(tenant):
+    """All counters but those of the critic's gate, of which each turn has one."""
     totals: Counter[str] = Counter()
-    for row in DailyCount.objects.for_tenant(tenant):
+    for row in DailyCount.objects.for_tenant(tenant).exclude(name__startswith="gate:"):
         totals[row.name] += row.count
     return {name: count for name, count in totals.items() if count}
 
@@ -239,10 +240,11 @@ def test_counters_stand_on_the_day_the_turn_occurred(tenant):
     make_turn(tenant, "I sent it.", occurred_at=late + timedelta(hours=1))
     make_turn(tenant, "Hello.", occurred_at=late)
     counts = {(c.day.day, c.name): c.count for c in DailyCount.objects.for_tenant(tenant) if c.count}
-    flagged = ("turns", "flagged", "outcome:observed", "kind:verb_claim")
+    flagged = ("turns", "gate:low_confidence", "flagged", "outcome:observed", "kind:verb_claim")
     assert counts == {
         (1, "turns"): 2,
-        **{(1, name): 1 for name in flagged[1:]},
+        (1, "gate:low_confidence"): 2,
+        **{(1, name): 1 for name in flagged[2:]},
         **{(2, name): 1 for name in flagged},
     }
 

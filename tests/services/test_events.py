@@ -132,6 +132,7 @@ class TestWithoutItsTurn:
         assert AgentName.objects.for_tenant(tenant).filter(name="late-bot").exists()
         assert _counts(tenant) == {
             "turns": 1,
+            "gate:low_confidence": 1,
             "flagged": 1,
             "outcome:refuse_replaced": 1,
             "kind:verb_claim": 1,
@@ -183,7 +184,7 @@ class TestWithItsTurn:
         accept_event(tenant=tenant, event=_event())
         turn.refresh_from_db()
         assert (turn.outcome, turn.review_state) == ("refuse_replaced", ReviewState.NONE)
-        assert _counts(tenant) == {"turns": 1}
+        assert _counts(tenant) == {"turns": 1, "gate:low_confidence": 1}
 
     def test_a_turn_that_waits_gets_the_outcome_when_analysed(self, tenant):
         turn = make_turn(tenant, external_id="run-e", analysed=False)

@@ -357,7 +357,7 @@ def test_analysis_of_a_filled_in_turn_replaces_what_the_event_told_and_counts_th
     assert (turn.finding_count, turn.kinds, turn.review_state) == (0, 0, ReviewState.NONE)
     assert not turn.findings.exists()
     counts = {c.name: c.count for c in DailyCount.objects.for_tenant(tenant) if c.count}
-    assert counts == {"turns": 1}
+    assert counts == {"turns": 1, "gate:low_confidence": 1}
 
 
 def test_a_reviewed_event_keeps_its_findings_when_the_turn_arrives(tenant):

@@ -79,7 +79,9 @@ def counts_of(tenant: Tenant) -> dict[str, Counter[Any]]:
     found = {
         "names": {(row.day, row.name): row.count for row in names},
         "profiles": {(row.day, bytes(row.profile.digest), row.verdict): row.count for row in profiles},
-        "gates": {(row.day, row.confidence, row.sensitive): row.count for row in gates},
+        "gates": {
+            (row.day, row.confidence, row.sensitive, row.trivial, row.flagged): row.count for row in gates
+        },
     }
     return {what: Counter({key: n for key, n in counts.items() if n}) for what, counts in found.items()}
 

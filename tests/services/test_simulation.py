@@ -196,7 +196,11 @@ def compare(tenant, facts, current, candidate, window):
     assert {t for t, now in flipped.items() if not now} == refused[2] - refused[1]
     for calls, policy in ((found.calls_now, current), (found.calls_then, candidate)):
         threshold = policy.settings.metacognition_confidence_threshold
-        assert calls == sum(gate is not None and gate < threshold for *_, gate in turns)
+        revises = policy.settings.fabrication_check_mode == "revise"
+        assert calls == sum(
+            gate is not None and (gate < threshold or (revises and bool(findings)))
+            for _, _, findings, _, gate in turns
+        )
 
 
 def test_the_audit_sample_is_told_by_the_rate_it_was_drawn_at(filled):
