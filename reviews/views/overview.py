@@ -97,6 +97,7 @@ def _figures(request: TenantRequest) -> list[Figure]:
             "bad" if found.failed.value else "",
         ),
         *_skill_figures(request),
+        *_critic_figures(request, now),
         Figure("waiting", _number(found.waiting), _waiting_label(found, now), "", _waiting_css(found, now)),
     ]
 
@@ -115,6 +116,22 @@ def _skill_figures(request: TenantRequest) -> list[Figure]:
         label = "not delivered to the runtime"
         shown.append(Figure("undelivered", _number(found.given_up), label, url, "bad"))
     return shown
+
+
+def _critic_figures(request: TenantRequest, now: datetime) -> list[Figure]:
+    """Shown only where the critic is asked."""
+    found = overview.critic_figures(tenant=request.tenant, now=now)
+    if found is None:
+        return []
+    url = reverse("reviews:critic", args=[request.tenant.slug])
+    if found.out_of_reach:
+        return [Figure("critic", "–", "the critic’s model is out of reach", url, "bad")]
+    label = "critic calls today"
+    if found.gated:
+        label += f", for {found.fired:,} of {found.gated:,} turns"
+    if found.cost:
+        label += f", cost {found.cost:.2f}"
+    return [Figure("critic", f"{found.calls:,}", label, url)]
 
 
 def _waiting_label(found: Figures, now: datetime) -> str:

@@ -16,11 +16,12 @@ from reviews.access import TenantRequest, memberships_of, tenant_view
 from reviews.htmx import render_page, wants_fragment
 from reviews.models import AgentName, Membership, Turn, User
 from reviews.models.tenants import Role
-from reviews.models.turns import ActionTaken, AnalysisState, Kind, Severity
+from reviews.models.turns import ActionTaken, AnalysisState, CriticStanding, Kind, Severity
 from reviews.services import queue
 from reviews.services.errors import InvalidError
 from reviews.views.ages import age
 from reviews.views.claims import verdict_name
+from reviews.views.critic_panel import is_blind
 from reviews.views.texts import visible
 
 FILTERS = (
@@ -34,6 +35,7 @@ FILTERS = (
     "age",
     "text",
     "sample",
+    "critic",
     "order",
 )
 STATE_NAMES = {
@@ -46,6 +48,20 @@ STATE_NAMES = {
 ORDER_NAMES = {"priority": "Confidence", "newest": "Newest", "oldest": "Oldest"}
 AGE_NAMES = {"1h": "last hour", "24h": "last day", "7d": "last 7 days", "30d": "last 30 days"}
 KIND_NAMES = dict(Kind.choices)
+#: How a turn stands with the critic: in the filter, and (in lower case) on a row that it should be said of.
+CRITIC_NAMES: dict[str, str] = {
+    CriticStanding.REFUSE: "Refuse",
+    CriticStanding.REVISE: "Revise",
+    CriticStanding.DEGRADED: "Not read",
+    CriticStanding.WAITING: "Waiting",
+    CriticStanding.APPROVE: "Approve",
+}
+CRITIC_TAGS: dict[str, str] = {
+    CriticStanding.REFUSE: "bad",
+    CriticStanding.REVISE: "warn",
+    CriticStanding.DEGRADED: "warn",
+    CriticStanding.WAITING: "",
+}
 HIGH_CONFIDENCE = 0.8
 
 
@@ -57,6 +73,8 @@ class Row(NamedTuple):
     confidence: str
     high: bool
     kinds: str
+    critic: str
+    critic_class: str
     is_sample: bool
     agent: str
     before: str
@@ -93,16 +111,20 @@ def queue_view(request: TenantRequest) -> HttpResponse:
         page = queue.QueuePage([], "")
     status = 422 if wrong else 200
     people = _people(request, page.turns)
+    is_piece = bool(cursor) and wants_fragment(request)
+    # A page asks, since its filters depend on it; a piece only where there is something to hide.
+    may_hide = any(turn.critic and not turn.verdict for turn in page.turns)
+    blind = is_blind(request.tenant) if may_hide or not wants_fragment(request) else False
     now = timezone.now()
     base = reverse("reviews:turn", args=[request.tenant.slug, 0])[:-2]
     context: dict[str, Any] = {
-        "rows": [_row(turn, base, query, now, people) for turn in page.turns],
+        "rows": [_row(turn, base, query, now, people, blind=blind) for turn in page.turns],
         "more": _more(query, page.cursor) if page.cursor else "",
         "looked_at": page.looked_at,
         "wrong": wrong,
         "problem": problem,
     }
-    if cursor and wants_fragment(request):
+    if is_piece:
         return render_page(
             request, "reviews/queue.html", context, fragment="reviews/partials/_rows.html", status=status
         )
@@ -113,6 +135,8 @@ def queue_view(request: TenantRequest) -> HttpResponse:
         "count": f"{count:,}{'+' if capped else ''}",
         "state_name": STATE_NAMES[wanted.state].lower(),
         "filtered": not wanted.is_plain,
+        "blind": blind,
+        "critic_left_out": bool(request.GET.get("critic")) and not wanted.critic and not wrong,
         "only_sample": wanted.sample and replace(wanted, sample=False).is_plain,
         "choices": _choices(request, wanted),
     }
@@ -122,12 +146,18 @@ def queue_view(request: TenantRequest) -> HttpResponse:
 
 
 def filter_from(request: TenantRequest) -> tuple[queue.QueueFilter, dict[str, str]]:
-    """The filter in the address, and what is wrong with it; a wrong filter falls back to the plain queue."""
+    """The filter in the address, and what is wrong with it; a wrong filter falls back to the plain queue.
+
+    In blind review the critic's part of it counts among decided turns only: elsewhere it would tell verdicts.
+    """
     values = {name: request.GET[name] for name in FILTERS if name in request.GET}
     try:
-        return queue.parse_filter(values, me=request.user.pk), {}
+        wanted = queue.parse_filter(values, me=request.user.pk)
     except InvalidError as error:
         return queue.QueueFilter(), error.details["fields"]
+    if wanted.critic and wanted.state != "decided" and is_blind(request.tenant):
+        wanted = replace(wanted, critic="")
+    return wanted, {}
 
 
 def query_of(request: HttpRequest) -> str:
@@ -139,7 +169,9 @@ def _more(query: str, cursor: str) -> str:
     return "?" + "&".join(filter(None, [query, urlencode({"cursor": cursor})]))
 
 
-def _row(turn: Turn, base: str, query: str, now: Any, people: dict[int, str]) -> Row:
+def _row(turn: Turn, base: str, query: str, now: Any, people: dict[int, str], *, blind: bool) -> Row:
+    """``blind``: nothing is said of the critic before the turn is decided."""
+    critic = turn.critic if turn.critic in CRITIC_TAGS and (turn.verdict or not blind) else ""
     state, state_class = _state(turn, people)
     kinds = turn.kind_list
     names = KIND_NAMES[kinds[0]] if kinds else ""
@@ -149,6 +181,8 @@ def _row(turn: Turn, base: str, query: str, now: Any, people: dict[int, str]) ->
         confidence=f"{turn.max_confidence:.2f}".lstrip("0") if kinds else "–",
         high=turn.max_confidence >= HIGH_CONFIDENCE,
         kinds=f"{names} +{len(kinds) - 1}" if len(kinds) > 1 else names,
+        critic=CRITIC_NAMES[critic].lower() if critic else "",
+        critic_class=CRITIC_TAGS.get(critic, ""),
         is_sample=turn.audit_rate is not None,
         agent=visible(turn.agent),
         before=visible(turn.snippet[: turn.snippet_start]),
@@ -213,6 +247,7 @@ def _choices(request: TenantRequest, wanted: queue.QueueFilter) -> dict[str, Any
             "me" if wanted.assignee == me else str(wanted.assignee or ""),
         ),
         "age": _options({"": "any", **AGE_NAMES}, wanted.age),
+        "critic": _options({"": "any", **CRITIC_NAMES}, wanted.critic),
         "order": _options(ORDER_NAMES, wanted.order),
     }
 

@@ -18,9 +18,10 @@ from django.views.decorators.http import require_POST, require_safe
 from reviews.access import TenantRequest, tenant_view
 from reviews.htmx import render_page, wants_fragment
 from reviews.models import ReviewDecision, Turn
+from reviews.models.critic import Verdict
 from reviews.models.tenants import Role
 from reviews.models.turns import ReviewState
-from reviews.services import queue, review
+from reviews.services import critic_review, queue, review
 from reviews.services.errors import (
     ConflictError,
     DomainError,
@@ -28,8 +29,9 @@ from reviews.services.errors import (
     InvalidError,
     NotFoundError,
 )
+from reviews.views.critic_panel import revision_in_sight
 from reviews.views.queue import filter_from, query_of
-from reviews.views.turn_page import found_turn, reviewers_of, show_end_of_list, show_turn
+from reviews.views.turn_page import found_turn, reviewers_of, show_critic, show_end_of_list, show_turn
 
 
 @require_safe
@@ -100,6 +102,42 @@ def note(request: TenantRequest, turn_id: int) -> HttpResponse:
 def correct(request: TenantRequest, turn_id: int) -> HttpResponse:
     text = request.POST.get("text", "")
     return _act(request, turn_id, lambda: review.correct_answer(text=text, **_seen(request, turn_id)))
+
+
+@require_safe
+@tenant_view()
+def critic(request: TenantRequest, turn_id: int) -> HttpResponse:
+    """What the critic says of the turn, for HTMX, which asks with what it has ``seen``."""
+    if not wants_fragment(request):
+        address = reverse("reviews:turn", args=[request.tenant.slug, turn_id])
+        found_turn(Turn.objects.for_tenant(request.tenant).only("id"), turn_id)
+        return redirect(_with_query(address, query_of(request)))
+    version = request.GET.get("version", "")
+    return show_critic(
+        request,
+        turn_id,
+        seen=request.GET.get("seen", ""),
+        version=_number(request.GET, "version") if version.isdecimal() and len(version) < 18 else None,
+    )
+
+
+@require_POST
+@tenant_view(Role.REVIEWER)
+def judge_critic(request: TenantRequest, turn_id: int) -> HttpResponse:
+    """Say what the critic's verdict should be. With ``take`` its revision becomes the corrected answer."""
+
+    def decide() -> review.Decided:
+        said = {
+            "verdict": request.POST.get("verdict", ""),
+            "reason": request.POST.get("reason", ""),
+            "spent_seconds": _seconds(request.POST),
+            **_seen(request, turn_id),
+        }
+        if "take" in request.POST:
+            said |= {"verdict": Verdict.REVISE, "answer": revision_in_sight(request, turn_id)}
+        return critic_review.judge_critic(**said)
+
+    return _act(request, turn_id, decide)
 
 
 @require_POST

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -12,12 +12,23 @@ from django.utils import timezone
 from reviews.access import TenantRequest
 from reviews.htmx import render_page
 from reviews.models import Finding, Membership, ReviewDecision, Turn, User
+from reviews.models.critic import Verdict
 from reviews.models.tenants import Role
-from reviews.models.turns import AnalysisState
+from reviews.models.turns import AnalysisState, ReviewState
 from reviews.services import review
 from reviews.services.evidence import call_views, claim_evidence
 from reviews.views.ages import age
 from reviews.views.claims import claim_row, history_of, turn_choices, verdict_name
+from reviews.views.critic_panel import (
+    HIDDEN_CONFLICT,
+    Panel,
+    about_critic,
+    critic_panel,
+    is_blind,
+    not_asked,
+    verdict_of,
+    without_verdict,
+)
 from reviews.views.draft import draft_runs
 from reviews.views.queue import query_of
 
@@ -38,10 +49,13 @@ def show_turn(
     tenant = request.tenant
     turn = found_turn(
         Turn.objects.for_tenant(tenant)
-        .select_related("payload")
-        .annotate(policy_number=F("policy_version__number")),
+        .select_related("payload", "policy_version")
+        .defer("policy_version__settings", "policy_version__evidence"),
         turn_id,
     )
+    said = verdict_of(turn, tenant)
+    critic = critic_panel(request, turn, said, version=turn.version)
+    hidden = critic is not None and critic.state == "hidden"
     findings = review.in_order(turn.findings.all())
     decisions = list(turn.decisions.order_by("-version")[:HISTORY_LENGTH]) if turn.version else []
     names = _names(request, turn, findings, decisions)
@@ -51,6 +65,15 @@ def show_turn(
     may_review = request.membership.may(Role.REVIEWER)
     if last is None and may_review:
         last = review.last_undoable(tenant=tenant, actor=request.user)
+    history = history_of(decisions, findings, names, request.membership)
+    if hidden:
+        history = without_verdict(history, decisions)
+        if status == 409 and decisions and about_critic(decisions[0]):
+            problem = HIDDEN_CONFLICT
+    # What a runtime's critic said before verdicts had a row of their own.
+    earlier_critic = payload.critic if said is None and payload.critic else None
+    if earlier_critic and not turn.verdict and is_blind(tenant):
+        earlier_critic = None
     context: dict[str, Any] = {
         "page": "queue",
         "turn": turn,
@@ -70,13 +93,19 @@ def show_turn(
         "failed": turn.analysis_state == AnalysisState.FAILED,
         "may_review": may_review,
         "reviewers": reviewers_of(request) if may_review and "assign" in request.GET else None,
-        "history": history_of(decisions, findings, names, request.membership),
+        "critic": critic,
+        "not_asked": not_asked(turn),
+        "earlier_critic": earlier_critic,
+        "whole_turn_why": _whole_turn_why(turn, bool(findings), critic),
+        "answer": payload.corrected_answer or (critic.revised if critic else "") or payload.draft,
+        "history": history,
         "query": query_of(request),
         "last": last,
         "age": age(turn.occurred_at, timezone.now()),
         "problem": problem,
         # What was typed into the form that was refused, by the form's name, so that it is not lost.
         "typed": {url_name(request): request.POST.get("text", "")} if problem else {},
+        "overruling": _overruling(request) if problem else None,
     }
     return render_page(
         request,
@@ -86,6 +115,45 @@ def show_turn(
         status=status,
         push_url=push_url,
     )
+
+
+def show_critic(request: TenantRequest, turn_id: int, *, seen: str, version: int | None) -> HttpResponse:
+    """What the critic says by now, for a page that waits for it; 204 when that is what it has ``seen``.
+
+    ``version`` is the turn's version on that page: a decision made there is about what is shown there.
+    """
+    turns = Turn.objects.for_tenant(request.tenant).only("tenant_id", "version", "verdict", "critic")
+    turn = found_turn(turns, turn_id)
+    said = verdict_of(turn, request.tenant)
+    critic = critic_panel(request, turn, said, version=turn.version if version is None else version)
+    if critic is None or critic.seen == seen:
+        return HttpResponse(status=204)
+    context = {
+        "critic": critic,
+        "at": reverse("reviews:turn", args=[request.tenant.slug, turn.pk]),
+        "query": query_of(request),
+        "is_piece": True,
+    }
+    return render_page(request, "reviews/turn.html", context, fragment="reviews/partials/_critic.html")
+
+
+def _whole_turn_why(turn: Turn, has_findings: bool, critic: Panel | None) -> str:
+    """Why a turn on which nothing was flagged waits for a reviewer; empty for others."""
+    if has_findings:
+        return ""
+    is_open = turn.review_state == ReviewState.OPEN
+    if is_open and critic is not None and critic.verdict in (Verdict.REVISE, Verdict.REFUSE):
+        return critic.verdict
+    if turn.audit_rate is not None:
+        return "audit"
+    return "other" if is_open else ""
+
+
+def _overruling(request: TenantRequest) -> dict[str, str] | None:
+    """What was typed into the form that overrules the critic, when that was refused."""
+    if url_name(request) != "judge-critic" or "reason" not in request.POST:
+        return None
+    return {name: request.POST.get(name, "") for name in ("verdict", "reason")}
 
 
 def found_turn(turns: QuerySet[Turn], turn_id: int) -> Turn:

@@ -28,6 +28,8 @@ turn_urls = [
     path("note", review.note, name="note"),
     path("correct", review.correct, name="correct"),
     path("assign", review.assign, name="assign"),
+    path("critic", review.critic, name="turn-critic"),
+    path("critic/judge", review.judge_critic, name="judge-critic"),
 ]
 
 settings_urls = [
@@ -50,6 +52,7 @@ tenant_urls: list[URLPattern | URLResolver] = [
     path("policy/", include("reviews.views.policy_urls")),
     path("skills/", include("reviews.views.skill_urls")),
     path("thresholds/", include("reviews.views.threshold_urls")),
+    path("critic/", include("reviews.views.critic_urls")),
     path("queue/", queue.queue_view, name="queue"),
     path("turns/<int:turn_id>/", include(turn_urls)),
     path("decisions/<int:decision_id>/undo", review.undo, name="undo"),

@@ -9,7 +9,9 @@ from reviews.models import User
 from reviews.models.jobs import JobKind
 from reviews.models.tenants import Role
 from reviews.services import jobs, publishing, review, runtimes, skills
-from tests.factories import call, make_member, make_turn
+from tests.factories import call, make_member, make_turn, make_verdict
+from tests.services.critic_model import judging
+from tests.services.model_server import serving
 from tests.views.skilled import make_draft
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -113,6 +115,44 @@ def test_skills_have_no_violations(log_in, skill_pages, width, scheme):
         page.wait_for_selector(".acts details[open]")
         found[key] = _found(page)
     assert {path: v for path, v in found.items() if v} == {}
+
+
+@pytest.fixture
+def critic_pages(full_tenant, settings):
+    """The critic with verdicts, disagreements and a trial that ran."""
+    tenant, owner = full_tenant.tenant, User.objects.get(username="olga")
+    for verdict, label in (("approve", "fabricated"), ("revise", "false_alarm"), ("refuse", "fabricated")):
+        turn = make_turn(tenant)
+        make_verdict(turn, verdict=verdict)
+        review.decide_turn(tenant=tenant, actor=owner, turn_id=turn.pk, label=label, seen_version=0)
+    parameters = {"variants": [{"model": "small"}, {"model": "large"}], "budget": 1_000_000}
+    with serving(judging("revise", revised_draft="I will send it.")) as server:
+        settings.MODEL_BASE_URL, settings.MODEL_NAME, settings.MODEL_RETRIES = server.url, "small", 0
+        settings.MODEL_CHOICES = {"large": None}
+        job = jobs.start_job(tenant=tenant, kind=JobKind.TRIAL, parameters=parameters, actor=owner)
+        jobs.run_jobs()
+    return ["/t/acme/critic/", "/t/acme/critic/?days=7&side=missed", f"/t/acme/critic/trials/{job.pk}/"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1440])
+def test_the_critic_has_no_violations(log_in, critic_pages, width, scheme):
+    page = log_in("olga", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    found = {path: _violations(page, path) for path in critic_pages}
+    # By key to the page, then what a trial would cost: the form comes back with everything unfolded.
+    page.goto("/t/acme/")
+    page.keyboard.press("g")
+    page.keyboard.press("c")
+    page.wait_for_url("**/critic/")
+    page.click("summary:has-text('Compare with another')")
+    page.check("input[name=compare]")
+    page.select_option("#id_model_1", "large")
+    page.click("#estimate-trial")
+    page.wait_for_selector("#start-trial")
+    found["estimated"] = _found(page)
+    assert {path: v for path, v in found.items() if v} == {}
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert log_in.problems == []
 
 
 @pytest.mark.parametrize("window", WINDOWS)

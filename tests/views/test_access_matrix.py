@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from reviews.models import Delivery, ReviewDecision, Tenant, User
+from reviews.models import Delivery, Job, ReviewDecision, Tenant, Turn, User
 from reviews.models.tenants import Role, Scope
 from reviews.services import keys, review, skill_bulk, skills
 from reviews.services.publishing import save_draft
@@ -44,6 +44,11 @@ TENANT_ROUTES: dict[str, dict[str, Role]] = {
     "remove-runtime": {"POST": M, **dict.fromkeys(READ, M)},
     "pull-drafts": {"POST": M, **dict.fromkeys(READ, M)},
     "retry-delivery": {"POST": R, **dict.fromkeys(READ, R)},
+    "critic": dict.fromkeys(READ, V),
+    "close-circuit": {"POST": M, **dict.fromkeys(READ, M)},
+    "critic-trials": {"POST": M, **dict.fromkeys(READ, M)},
+    "critic-trial": dict.fromkeys(READ, V),
+    "cancel-trial": {"POST": M, **dict.fromkeys(READ, M)},
     "queue": dict.fromkeys(READ, V),
     "turn": dict.fromkeys(READ, V),
     "next": dict.fromkeys(READ, V),
@@ -53,6 +58,8 @@ TENANT_ROUTES: dict[str, dict[str, Role]] = {
     "note": {"POST": R},
     "correct": {"POST": R},
     "assign": {"POST": R},
+    "turn-critic": dict.fromkeys(READ, V),
+    "judge-critic": {"POST": R},
     "undo": {"POST": M},  # of somebody else's decision; one's own needs the reviewer's role only
     "settings": {**dict.fromkeys(READ, V), "POST": M},
     "members": {**dict.fromkeys(READ, V), "POST": O},
@@ -123,6 +130,14 @@ def _skill_ids(tenant: Tenant, owner: User) -> dict[str, Any]:
     }
 
 
+def _trial(tenant: Tenant, turn: Turn) -> int:
+    """A trial of the critic that waits for a worker."""
+    parameters = {"variants": [{"model": "m", "policy": 0, "template": ""}], "ids": [turn.pk]}
+    job = Job(tenant=tenant, kind="trial", parameters={**parameters, "source": "recent", "budget": 1})
+    job.save()
+    return job.pk
+
+
 @pytest.fixture
 def address(tenant):
     """The path of a route, with ids of things that are really there."""
@@ -140,11 +155,16 @@ def address(tenant):
         # A draft: the other tenant has no second version.
         "number": save_draft(tenant=tenant, author=owner, values={}, based_on=0).number,
         "suggestion_id": make_suggestion(tenant).pk,
+        "job_id": _trial(tenant, turn),
         **_skill_ids(tenant, owner),
     }
     needs = {
         **dict.fromkeys(
-            ["turn", "next", "previous", "reviewers", "label", "note", "correct", "assign"], "turn_id"
+            [
+                *("turn", "next", "previous", "reviewers", "label", "note", "correct", "assign"),
+                *("turn-critic", "judge-critic"),
+            ],
+            "turn_id",
         ),
         "undo": "decision_id",
         **dict.fromkeys(["member-role", "remove-member"], "user_id"),
@@ -166,6 +186,8 @@ def address(tenant):
         "undo-skill": "skill_decision_id",
         "undo-skill-batch": "batch",
         "retry-delivery": "delivery_id",
+        "critic-trial": "job_id",
+        "cancel-trial": "job_id",
     }
     #: Parts of addresses that two routes use for different things, and those that are no numbers.
     parts = {"skill_decision_id": "decision_id"}
@@ -217,6 +239,9 @@ def test_a_member_needs_the_role(client, tenant, address, name, method, role):
 #: Pages and actions that are about the tenant as a whole: no ids of anything.
 WHOLE_TENANT = (
     "overview",
+    "critic",
+    "close-circuit",
+    "critic-trials",
     "queue",
     "settings",
     "policy-versions",

@@ -26,7 +26,7 @@ URL = "/t/acme/"
 HTMX = {"HX-Request": "true"}
 #: Session, person, memberships; four for the figures, three for those of skills; counts; two for the speed;
 #: the version in shadow.
-MOST_QUERIES = 14
+MOST_QUERIES = 15
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ def test_costs_the_same_with_few_and_many_turns(client, tenant, other_tenant, ri
         make_turn(tenant)
         make_turn(other_tenant, analysed=False)
     assert count_queries(client) == few <= MOST_QUERIES
-    assert count_queries(client, f"{URL}?seen=x", **HTMX) == few_poll <= 10
+    assert count_queries(client, f"{URL}?seen=x", **HTMX) == few_poll <= 11
 
 
 def shadow_of(tenant, author, values):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from reviews.models.tenants import Role
-from tests.factories import CLAIM, make_member, make_turn
+from reviews.services import review
+from reviews.services.publishing import publish_settings
+from tests.factories import CLAIM, make_member, make_turn, make_verdict
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
@@ -80,6 +84,87 @@ def test_each_tenant_sees_its_own_turns(client, tenant, other_tenant, vera):
     assert "their-bot" not in page
 
 
+def row_of(page: str, turn) -> str:
+    """A turn's row, without markup."""
+    row = next(r for r in page.split('<a class="row"')[1:] if f"/turns/{turn.pk}/" in r).split("</a>")[0]
+    return " ".join(re.sub(r"<[^>]*>", " ", row.split(">", 1)[1]).split())
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"verdict": "revise"}, "critic: revise"),
+        ({"verdict": "refuse"}, "critic: refuse"),
+        ({"verdict": "approve", "cause": "timeout"}, "critic: not read"),
+        ({"state": "waiting"}, "critic: waiting"),
+    ],
+)
+def test_a_row_says_how_the_turn_stands_with_the_critic(client, tenant, vera, values, said):
+    flagged, plain = make_turn(tenant, "I sent it."), make_turn(tenant, "Good morning.")
+    for turn in (flagged, plain):
+        make_verdict(turn, **values)
+    page = html(client.get("/t/acme/queue/?state=all"))
+    assert row_of(page, flagged).startswith(f".80 Claimed action {said} support-bot")
+    assert row_of(page, plain).startswith(f"– {said} support-bot")
+
+
+def test_an_approval_is_not_worth_a_word(client, tenant, vera):
+    turn = make_turn(tenant, "I sent it.")
+    make_verdict(turn, verdict="approve")
+    assert "critic" not in row_of(html(client.get("/t/acme/queue/")), turn)
+
+
+def test_the_list_can_be_narrowed_to_one_standing_and_the_choice_is_kept(client, tenant, vera):
+    revised, refused = make_turn(tenant, "I sent it."), make_turn(tenant, "Good morning.")
+    make_verdict(revised)
+    make_verdict(refused, verdict="refuse")
+    page = html(client.get("/t/acme/queue/?critic=refuse"))
+    assert f'href="/t/acme/turns/{refused.pk}/?critic=refuse"' in page
+    assert f"/turns/{revised.pk}/" not in page
+    assert '<option value="refuse" selected>' in page
+    assert client.get("/t/acme/queue/?critic=maybe").status_code == 422
+
+
+@pytest.fixture
+def blind(tenant):
+    values = {"critic_blind_review": True, "audit_sample_rate": 0}
+    publish_settings(tenant=tenant, author=None, values=values)
+
+
+@pytest.mark.parametrize("state", ["open", "all", "clean"])
+def test_in_blind_review_no_filter_tells_verdicts_of_turns_that_wait(client, tenant, vera, blind, state):
+    approved, revised = make_turn(tenant, "Good morning."), make_turn(tenant, "I sent it.")
+    make_verdict(approved, verdict="approve")
+    make_verdict(revised)
+    page = html(client.get(f"/t/acme/queue/?state={state}"))
+    assert 'class="filters blind"' in page
+    for critic in ("approve", "revise"):
+        narrowed = html(client.get(f"/t/acme/queue/?state={state}&critic={critic}"))
+        assert "What the critic says shows on decided turns only" in narrowed
+        assert narrowed.count('<a class="row"') == page.count('<a class="row"')
+
+
+def test_in_blind_review_the_next_turn_does_not_tell_verdicts_either(client, tenant, blind):
+    client.force_login(make_member(tenant, Role.REVIEWER, "rita"))
+    other, turn = make_turn(tenant, "I sent it."), make_turn(tenant, "I sent it.")
+    make_verdict(other, verdict="approve")
+    for critic in ("approve", "refuse"):
+        location = client.get(f"/t/acme/turns/{turn.pk}/next?critic={critic}").headers["Location"]
+        assert location.startswith(f"/t/acme/turns/{other.pk}/")
+
+
+def test_in_blind_review_a_row_says_it_once_the_turn_is_decided(client, tenant, blind):
+    rita = make_member(tenant, Role.REVIEWER, "rita")
+    client.force_login(rita)
+    turn = make_turn(tenant, "I sent it.")
+    make_verdict(turn)
+    assert "critic" not in row_of(html(client.get("/t/acme/queue/")), turn)
+    assert "critic" not in row_of(html(client.get("/t/acme/queue/", headers=HTMX)), turn)
+    review.decide_turn(tenant=tenant, actor=rita, turn_id=turn.pk, label="unsure", seen_version=0)
+    page = html(client.get("/t/acme/queue/?state=decided&critic=revise"))
+    assert "critic: revise" in row_of(page, turn)
+
+
 @pytest.mark.parametrize("count", [1, 60])
 def test_a_page_costs_the_same_with_few_and_many_rows(
     client, tenant, vera, count, django_assert_max_num_queries
@@ -87,6 +172,6 @@ def test_a_page_costs_the_same_with_few_and_many_rows(
     for _ in range(count):
         make_turn(tenant, CLAIM, analysed=False)
     make_turn(tenant)
-    # Session, person, memberships, rows, count, agents, reviewers; two more confine on PostgreSQL.
-    with django_assert_max_num_queries(9):
+    # Session, person, memberships, rows, policy, count, agents, reviewers; two more confine on PostgreSQL.
+    with django_assert_max_num_queries(10):
         client.get("/t/acme/queue/")

@@ -28,7 +28,7 @@
 
   // -- Keys: one press, one visible control. Never while typing, never with a modifier, never when switched off.
 
-  const typing = (element) => element.closest("input:not([type=checkbox]):not([type=radio]):not([type=range]), textarea, select, [contenteditable]");
+  const typing = (element) => element.closest("input:not([type=checkbox]):not([type=radio]):not([type=range]), textarea, select, [contenteditable], [data-typing]");
   let going = false;
 
   const press = (key) => {
@@ -116,8 +116,10 @@
       (now && $("[data-focus]", now) || $("#main")).focus({ preventScroll: true });
       showCurrent();
     }
-    const told = $("[data-say]");
-    if (told) { say(told.dataset.say); }
+    // A piece that was fetched anew says what is new in it, and not what the whole page says.
+    const piece = document.getElementById(event.detail.target.id);
+    const told = piece?.dataset.tell ?? $("[data-say]")?.dataset.say;
+    if (told) say(told);
   });
   // What asks by itself stays quiet: not while nobody looks, and without a word when the server is away.
   const polls = (event) => event.detail.elt.hasAttribute("data-poll");
