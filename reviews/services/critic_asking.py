@@ -55,6 +55,7 @@ LONGEST_RETRY_AFTER_SECONDS: Final = 600.0
 #: What may pass.
 PASSING: Final = (Cause.TIMEOUT, Cause.UNAVAILABLE, Cause.RATE_LIMITED, Cause.FAILED)
 _LEASE_MARGIN_SECONDS: Final = 30.0
+_CALL_MARGIN_SECONDS: Final = 15.0
 
 #: One asking at a time in a process: it makes many calls at once by itself, and leaves the other threads of
 #: the worker to the analysis.
@@ -154,6 +155,8 @@ class _Asking:
     def __init__(self, line: Line, clock: Clock, progress: Progress, until: float) -> None:
         self.line, self.clock, self.progress, self.until = line, clock, progress, until
         self.under_way: dict[Future[Ended], Question] = {}
+        #: Until when (monotonic seconds) a call must have ended.
+        self.overdue: dict[Future[Ended], float] = {}
         self.rules: dict[int, ApprovedRules] = {}
 
     def run(self) -> None:
@@ -161,8 +164,8 @@ class _Asking:
         while more or self.under_way:
             more = time.monotonic() < self.until and self._begin()
             if self.under_way:
-                done, _ = wait(self.under_way, return_when=FIRST_COMPLETED)
-                self._store([self._ended(future) for future in done])
+                done, _ = wait(self.under_way, timeout=self._patience(), return_when=FIRST_COMPLETED)
+                self._store([self._ended(future) for future in done] or self._abandoned())
                 more = True
         self.progress.more = time.monotonic() >= self.until and has_due(clock=self.clock)
 
@@ -176,7 +179,9 @@ class _Asking:
             claimed = self._claim(tenant_id, room)
             self._store(claimed.over)
             for question in claimed.questions:
-                self.under_way[self.line.run(question.ask(self.line.provider))] = question
+                future = self.line.run(question.ask(self.line.provider))
+                self.under_way[future] = question
+                self.overdue[future] = time.monotonic() + _longest_call()
             moved = moved or bool(claimed.over or claimed.questions)
         return moved
 
@@ -189,8 +194,22 @@ class _Asking:
             off = Cause.NO_MODEL
         return _claim(tenant_id, room, _Terms(policy, self.rules[tenant_id], off), self.clock())
 
+    def _patience(self) -> float:
+        """Seconds until the first call under way is overdue."""
+        return max(0.0, min(self.overdue[future] for future in self.under_way) - time.monotonic())
+
+    def _abandoned(self) -> list[Ended]:
+        """Calls whose own time-out has not ended them: nobody waits for such a one any longer."""
+        now = time.monotonic()
+        late = [future for future in self.under_way if self.overdue[future] <= now]
+        for future in late:
+            future.cancel()
+            self.overdue.pop(future)
+        return [self.under_way.pop(future).failed("The call did not end.") for future in late]
+
     def _ended(self, future: Future[Ended]) -> Ended:
         question = self.under_way.pop(future)
+        self.overdue.pop(future)
         try:
             return future.result()
         except Exception as error:  # whatever is wrong with one call must not hold up the others
@@ -208,6 +227,11 @@ class _Asking:
         self.progress.put_off += len(later)
         self.progress.given_up += sum(end.cause != "" for end in final)
         self.progress.answered += sum(end.cause == "" for end in final)
+
+
+def _longest_call() -> float:
+    """Seconds in which a call has ended by itself; its lease ends later."""
+    return float(django_settings.MODEL_TIMEOUT_SECONDS) + _CALL_MARGIN_SECONDS
 
 
 def is_final(end: Ended) -> bool:

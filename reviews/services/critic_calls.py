@@ -7,16 +7,22 @@ a thread of its own, and the two meet in futures.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from reviews.core.model_provider import ModelProvider
 from reviews.services.model_providers import OpenAIProvider
 
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+#: A line that takes longer to close is left behind.
+CLOSING_SECONDS: Final = 4.0
 
 
 class Line:
@@ -43,17 +49,27 @@ def open_line(provider: OpenAIProvider | None) -> Iterator[Line]:
         try:
             yield Line(loop, inner)
         finally:
-            asyncio.run_coroutine_threadsafe(_cancel_others(), loop).result()
+            _finish(asyncio.run_coroutine_threadsafe(_cancel_others(), loop))
             if opened:
-                asyncio.run_coroutine_threadsafe(opened.__aexit__(None, None, None), loop).result()
+                _finish(asyncio.run_coroutine_threadsafe(opened.__aexit__(None, None, None), loop))
     finally:
         loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        thread.join(CLOSING_SECONDS)
+        if not thread.is_alive():
+            loop.close()
+
+
+def _finish(closing: Future[Any]) -> None:
+    """Wait for a part of the closing, but not for ever: what is stuck stays behind in its daemon thread."""
+    try:
+        closing.result(CLOSING_SECONDS)
+    except TimeoutError:
+        logger.warning("the line to the model does not close")
 
 
 async def _cancel_others() -> None:
     others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in others:
         task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    if others:
+        await asyncio.wait(others, timeout=CLOSING_SECONDS / 2)

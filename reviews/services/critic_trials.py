@@ -150,7 +150,12 @@ def turns_for(*, tenant: Tenant, source: str, limit: int) -> list[int]:
 
 def outside_seconds() -> float:
     """How long ``outside`` may take."""
-    return float(django_settings.MODEL_TIMEOUT_SECONDS) + 30.0
+    return 2 * _longest_call() + 30.0
+
+
+def _longest_call() -> float:
+    """Seconds in which a call has ended by itself, its retries among them."""
+    return float(django_settings.MODEL_TIMEOUT_SECONDS) + 15.0
 
 
 class _Step(NamedTuple):
@@ -182,7 +187,7 @@ def outside(job: Job) -> _Step:
         questions = [question for at, question in asked if at == n]
         with open_line(provider_of(django_settings, model=variant.model)) as line:
             futures = [line.run(question.ask(line.provider)) for question in questions]
-            ended += [(n, future.result()) for future in futures]
+            ended += [(n, future.result(_longest_call())) for future in futures]
     return _Step(ended, len(ids), tokens, day)
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import timedelta
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from reviews.core.model_provider import ModelUnavailable
 from reviews.models import CriticCircuit, CriticVerdict, DailyCount, ModelUse, Tenant, Turn
 from reviews.models.turns import Source
-from reviews.services import analysis, critic_asking, intake, publishing, review
+from reviews.services import analysis, critic_asking, critic_calls, intake, publishing, review
 from tests.factories import CLAIM, make_member, make_record, make_skill, make_tenant, make_turn
 from tests.services.critic_model import draft_of, judging, token_of
 from tests.services.model_server import ModelServer, fails, hangs_up, never, says, serving
@@ -397,3 +400,42 @@ def test_workers_at_once_ask_each_turn_once_and_keep_the_budget(settings, in_thr
     used = ModelUse.objects.for_tenant(tenant).get()
     assert (used.calls, used.reserved) == (15, 0)
     assert_counts_hold(tenant)
+
+
+class Stuck:
+    """A model whose calls do not end, not even when they are cancelled, until ``free`` is set."""
+
+    def __init__(self) -> None:
+        self.free = Event()
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Stuck]:
+        yield self
+
+    async def complete(self, **_: Any) -> Any:
+        while not self.free.is_set():
+            try:
+                await asyncio.sleep(0.02)
+            except asyncio.CancelledError:
+                continue
+        raise ModelUnavailable
+
+
+def test_a_call_that_does_not_end_holds_nobody_up(settings, tenant, monkeypatch) -> None:
+    settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://127.0.0.1:9/v1", "stuck"
+    settings.MODEL_TIMEOUT_SECONDS = 0.1
+    monkeypatch.setattr(critic_asking, "_CALL_MARGIN_SECONDS", 0.1)
+    monkeypatch.setattr(critic_calls, "CLOSING_SECONDS", 0.2)
+    stuck = Stuck()
+    monkeypatch.setattr(critic_asking, "provider_of", lambda *_, **__: stuck)
+    turn = make_turn(tenant)
+    try:
+        progress = critic_asking.ask_due()
+    finally:
+        stuck.free.set()
+    waiting = verdict_of(turn)
+    assert (progress.put_off, waiting.state, waiting.cause, waiting.claim) == (1, "waiting", "failed", "")
+    # Nobody knows what it used: all that was set aside.
+    used = ModelUse.objects.for_tenant(tenant).get()
+    assert (used.calls, used.reserved) == (1, 0)
+    assert used.tokens_in > 4_096
