@@ -283,7 +283,7 @@ def test_an_inline_check_is_answered_and_stored_as_analysed(tenant):
 def test_an_inline_check_is_answered_the_same_when_it_is_repeated_and_counts_once(tenant):
     record = make_record()
     first, second = check_turn(tenant=tenant, record=record), check_turn(tenant=tenant, record=record)
-    assert second.accepted == (D, record.external_id, first.accepted.turn_id, second.accepted.analysed)
+    assert second.accepted == (D, record.external_id, first.accepted.turn_id, second.accepted.analysed, False)
     assert second.judgement == first.judgement
     counts = dict(DailyCount.objects.for_tenant(tenant).values_list("name", "count"))
     assert counts["turns"] == 1
