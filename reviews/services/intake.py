@@ -30,9 +30,10 @@ from reviews.services.shadow import record_shadow
 
 T = TypeVar("T")
 
-#: How often an insert is tried again when another process took one of its external ids in between. Each
-#: try sees what the last one collided with, so one more is enough unless ids keep racing.
-INSERT_TRIES = 5
+#: How often an insert is tried when other processes take its external ids in between. Each try sees what
+#: the last one collided with, so it takes at most one more for each id that somebody else commits meanwhile:
+#: a batch beside a sender of single turns or events may need many.
+INSERT_TRIES = 1_000
 
 
 class Status(StrEnum):

@@ -455,7 +455,7 @@ def test_batches_with_new_agents_in_opposite_orders_all_get_an_answer(in_threads
 
 
 def test_a_turn_and_its_event_at_once_become_one_turn(in_threads, tenant):
-    records = [make_record(external_id=f"run-{n}") for n in range(10)]
+    records = [make_record(external_id=f"run-{n}") for n in range(60)]
     events = [make_event(record.external_id, [{"identifier": "x", "kind": "kv"}]) for record in records]
 
     def send_events():
@@ -465,10 +465,10 @@ def test_a_turn_and_its_event_at_once_become_one_turn(in_threads, tenant):
     assert [{a.status for a in side} for side in answers] == [{A}, {A}]
     analyse_pending()
     payloads = TurnPayload.objects.for_tenant(tenant)
-    assert payloads.count() == 10
+    assert payloads.count() == 60
     assert all(p.draft == CLAIM and p.runtime_event["run_id"] for p in payloads)
     counts = dict(DailyCount.objects.for_tenant(tenant).values_list("name", "count"))
-    assert counts["turns"] == 10
+    assert counts["turns"] == 60
 
 
 def test_a_turn_stored_before_is_found_by_its_id_whoever_asks(tenant):
