@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from celery import shared_task
 from django.conf import settings
 
+from reviews.models import Tenant
 from reviews.models.jobs import JobKind
 from reviews.services import (
     analysis,
@@ -70,23 +72,13 @@ def ask_critic() -> None:
 @shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def learn() -> None:
     """Start a learning job for every tenant whose labels have changed, unless one is under way."""
-    for tenant in learning.tenants_to_learn():
-        try:
-            jobs.start_job(tenant=tenant, kind=JobKind.LEARN, parameters={}, actor=None)
-        except ConflictError:
-            logger.info("learning already", extra={"tenant": tenant.pk})
-    hint_jobs()
+    _start_each(learning.tenants_to_learn(), JobKind.LEARN, "learning already")
 
 
 @shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def extract() -> None:
     """Start an extraction of skills for every tenant with turns that none has seen."""
-    for tenant in extraction.tenants_to_extract():
-        try:
-            jobs.start_job(tenant=tenant, kind=JobKind.EXTRACT, parameters={}, actor=None)
-        except ConflictError:
-            logger.info("extracting already", extra={"tenant": tenant.pk})
-    hint_jobs()
+    _start_each(extraction.tenants_to_extract(), JobKind.EXTRACT, "extracting already")
 
 
 @shared_task  # type: ignore[untyped-decorator]  # Celery has no types
@@ -143,6 +135,16 @@ def hint_critic() -> None:
     The calls run in a queue of their own, so that a slow model never holds up the analysis of turns.
     """
     _hint(ask_critic, "broker unreachable, the sweep will ask the critic")
+
+
+def _start_each(tenants: Iterable[Tenant], kind: JobKind, under_way: str) -> None:
+    """Start a job of this kind for each tenant that has none under way, and hint the workers."""
+    for tenant in tenants:
+        try:
+            jobs.start_job(tenant=tenant, kind=kind, parameters={}, actor=None)
+        except ConflictError:
+            logger.info(under_way, extra={"tenant": tenant.pk})
+    hint_jobs()
 
 
 def _hint(task: Any, otherwise: str) -> None:

@@ -14,24 +14,14 @@ from reviews.core.draft_reply import read_draft_reply
 from reviews.core.drafts import MODEL_SOURCE, MemoryEntry, ProceduralDraft, TenantScope, draft_label
 from reviews.core.episodes import Episode, eligible_episodes, newest_first
 from reviews.core.extraction import Extracted, Extraction, ExtractionOutcome, ModelUse
-from reviews.core.model_provider import (
-    ModelProvider,
-    ModelRateLimited,
-    ModelRefused,
-    ModelRejected,
-    ModelReply,
-    ModelTimeout,
-    ModelTooLarge,
-    ModelUnavailable,
-)
+from reviews.core.model_failure import failure_of
+from reviews.core.model_provider import ModelProvider, ModelReply
 
 __all__ = ["ModelExtractor"]
 
 # Room for five drafts of 200 words each, and a model's thinking aloud before them.
 _MAX_TOKENS: Final = 4_096
 _TIMEOUT_SECONDS: Final = 60.0
-# Seconds to wait when a model does not say how long.
-_RETRY_SECONDS: Final = 60.0
 
 _SAID: Final[dict[str, str]] = {
     "malformed": "The reply is not the JSON that was asked for.",
@@ -154,20 +144,14 @@ def _extracted(draft: ProceduralDraft, shown: set[str]) -> Extracted:
 
 def _failed(error: Exception) -> Extraction:
     """The outcome of an exception; only its type is told, its text may repeat what it was about."""
+    failure = failure_of(error)
     outcome: ExtractionOutcome = "failed"
-    said, wait = f"The run broke off ({type(error).__name__}).", None
-    match error:
-        case ModelTimeout() | TimeoutError():
-            outcome, said, wait = "timeout", "The model took too long.", _RETRY_SECONDS
-        case ModelRefused():
-            outcome, said = "refused", "The model refused to answer."
-        case ModelTooLarge():
+    said = failure.detail
+    match failure.cause:
+        case "timeout" | "refused":
+            outcome = failure.cause
+        case "too_large":
             outcome, said = "too_large", _SAID["too_large"]
-        case ModelRejected():
-            said = f"The model's server rejects the request (HTTP status {error.status})."
-        case ModelRateLimited():
-            said = "The model takes no more requests now."
-            wait = _RETRY_SECONDS if error.retry_after is None else error.retry_after
-        case ModelUnavailable():
-            said, wait = "The model cannot be reached.", _RETRY_SECONDS
-    return Extraction((), 0, 0, outcome, said, retry_after=wait)
+        case "failed":
+            said = f"The run broke off ({type(error).__name__})."
+    return Extraction((), 0, 0, outcome, said, retry_after=failure.retry_after)
