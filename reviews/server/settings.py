@@ -177,6 +177,7 @@ REST_FRAMEWORK = {
 
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", "filesystem://")
 if CELERY_BROKER_URL == "filesystem://":
+    CELERY_BROKER_TRANSPORT = "reviews.server.broker:Transport"
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(DATA_DIR / "broker" / "messages"),
         "data_folder_out": str(DATA_DIR / "broker" / "messages"),
