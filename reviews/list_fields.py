@@ -43,7 +43,7 @@ class LinesField(forms.CharField):
         return value if isinstance(value, str) else "\n".join(value or ())
 
     def clean(self, value: Any) -> Typed:
-        lines = _lines(super().clean(value))
+        lines = numbered_lines(super().clean(value))
         return Typed([text for _, text in lines], {str(n): f"Line {at}" for n, (at, _) in enumerate(lines)})
 
 
@@ -64,7 +64,7 @@ class PairsField(forms.CharField):
         found: dict[str, list[str]] = {}
         places: dict[str, str] = {}
         problems = []
-        for at, text in _lines(super().clean(value)):
+        for at, text in numbered_lines(super().clean(value)):
             name, colon, rest = (part.strip() for part in text.partition(": " if ": " in text else ":"))
             words = _words(rest)
             if not colon or not name:
@@ -141,7 +141,7 @@ def _row_of(value: Preference | PreferenceRow) -> PreferenceRow:
     return PreferenceRow(str(value.priority), value.statement, ", ".join(map(_quoted, value.sensitive_tags)))
 
 
-def _lines(text: str) -> list[tuple[int, str]]:
+def numbered_lines(text: str) -> list[tuple[int, str]]:
     """Lines that say something, with the numbers they have in the field."""
     return [(n, line.strip()) for n, line in enumerate(_LINE_END.split(text), 1) if line.strip()]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+from reviews.core.memory_assertions import digest_of
 from reviews.core.settings import ConfidenceSource, Mode, TenantSettings
 from reviews.models.turns import Kind
 
@@ -258,6 +260,15 @@ ALWAYS_OFF = Setting(
 )
 
 
+#: Edited on a page of its own.
+SUITES = Setting(
+    "assertion_suites",
+    "Memory assertions",
+    "Suites of assertions about the memory behind an answer; edited under Assertions.",
+    "lines",
+)
+
+
 class SectionValues(NamedTuple):
     """The values of a section in words: label and lines (none for an empty list)."""
 
@@ -274,7 +285,9 @@ def values_in_words(settings: TenantSettings) -> list[SectionValues]:
         )
         for section in SECTIONS
     ]
-    return [*found[:-1], found[-1]._replace(values=[*found[-1].values, (ALWAYS_OFF.label, ["always off"])])]
+    always_off = (ALWAYS_OFF.label, ["always off"])
+    suites = (SUITES.label, lines_of(SUITES.name, settings.assertion_suites))
+    return [*found[:-1], found[-1]._replace(values=[*found[-1].values, always_off, suites])]
 
 
 def lines_of(name: str, value: Any) -> list[str]:
@@ -296,6 +309,8 @@ def in_words(name: str, value: Any) -> str:
         return ", ".join(in_words(name, item) for item in value)
     if name == "core_preferences":
         return _preference(value)
+    if name == SUITES.name:
+        return _suite(value)
     names: Mapping[str, str] = {
         "fabrication_check_mode": MODE_NAMES,
         "fabrication_confidence_source": SOURCE_NAMES,
@@ -312,6 +327,22 @@ def confidence_text(value: float) -> str:
     """Two decimals, or the third where there is one: settings have no more."""
     text = f"{value:.3f}"
     return text[:-1] if text.endswith("0") else text
+
+
+def _suite(value: Any) -> str:
+    """``value`` is an ``AssertionSuite``, or the JSON object of one. What it looks for may be secret."""
+    suite = value if isinstance(value, Mapping) else value.to_json()
+    about = ", ".join([*suite["agents"], *suite["tags"]]) or "all turns"
+    count = len(suite["assertions"])
+    parts = [
+        f"{suite['name']}: {count} assertion{'' if count == 1 else 's'}",
+        about,
+        f"{suite['sampling']:.1%} of them".replace(".0%", "%").replace("%", " %"),
+        *(["failures go to the queue"] if suite["queue"] else []),
+        # So that a change of what it looks for shows, and what that is does not.
+        f"fingerprint {digest_of(json.dumps(suite['assertions'], sort_keys=True))}",
+    ]
+    return " · ".join(parts)
 
 
 def _preference(value: Any) -> str:

@@ -6,8 +6,9 @@ from typing import Any
 
 from reviews.api.errors import NOT_FOUND
 from reviews.core.profiles import UNIT
-from reviews.models import CriticVerdict, Finding, ReviewDecision, Tenant, Turn
+from reviews.models import AssertionResult, CriticVerdict, Finding, ReviewDecision, Tenant, Turn
 from reviews.models.turns import Severity
+from reviews.services.assertion_worklist import results_of
 from reviews.services.errors import NotFoundError
 from reviews.services.rows import PAYLOAD_COLUMNS
 
@@ -16,7 +17,8 @@ _LISTS = frozenset({"tool_calls", "earlier_calls", "tools"})
 
 
 def read_turn(*, tenant: Tenant, **wanted: Any) -> dict[str, Any]:
-    """The tenant's turn with this ``pk`` or ``external_id`` as a JSON object. Three queries.
+    """The tenant's turn with this ``pk`` or ``external_id`` as a JSON object. Three queries, and one more
+    where an assertion was made.
 
     Raises:
         NotFoundError: the tenant has no such turn.
@@ -36,6 +38,7 @@ def read_turn(*, tenant: Tenant, **wanted: Any) -> dict[str, Any]:
         **_turn(turn),
         "critic": _critic(turn),
         "payload": {name: _value(turn, name) for name in _PAYLOAD},
+        "assertions": _assertions(tenant, turn),
         "findings": [_finding(finding) for finding in findings.select_related("labelled_by")],
         "decisions": [_decision(decision) for decision in decisions.select_related("actor")],
     }
@@ -141,6 +144,23 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "label": finding.label,
         "labelled_by": finding.labelled_by.username if finding.labelled_by else None,
         "labelled_at": finding.labelled_at,
+    }
+
+
+def _assertions(tenant: Tenant, turn: Turn) -> list[dict[str, Any]]:
+    if not turn.assertions:
+        return []
+    return [_assertion(result) for result in results_of(tenant=tenant, turn_id=turn.pk)]
+
+
+def _assertion(result: AssertionResult) -> dict[str, Any]:
+    return {
+        "suite": result.suite,
+        "assertion": result.assertion,
+        "passed": result.passed,
+        "reason": result.reason,
+        "evidence": result.evidence or {},
+        "digests": result.digests or [],
     }
 
 

@@ -8,6 +8,7 @@ from reviews.api.drafts import Drafts
 from reviews.api.events import FabricationEvents, ReflectionEvents
 from reviews.api.policy import CurrentPolicy
 from reviews.api.skills import Skills
+from reviews.api.suites import Suites
 from reviews.api.turns import TurnDetail, TurnLookup, Turns
 
 app_name = "api"
@@ -22,5 +23,6 @@ urlpatterns = [
     path("policy", CurrentPolicy.as_view(), name="policy"),
     path("drafts", Drafts.as_view(), name="drafts"),
     path("skills", Skills.as_view(), name="skills"),
+    path("suites", Suites.as_view(), name="suites"),
     re_path(r"", UnknownPath.as_view(), name="unknown-path"),
 ]

@@ -8,10 +8,11 @@ first day would not be trusted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal, get_args
 
 from reviews.core import setting_checks as check
+from reviews.core.assertion_suites import AssertionSuite, read_suites
 from reviews.core.fabrication import FabricationKind
 from reviews.core.grounding_rules import GroundingRules
 from reviews.core.lexicon import CLAIM_VERB_HINTS
@@ -93,6 +94,7 @@ class TenantSettings:
         skill_confidence_threshold: 0 to 1; drafts below it wait apart, under "low confidence".
         skills_need_second_person: Whether every kind of skill takes two people to approve, as guardrails and
             preflights always do.
+        assertion_suites: Which memory assertions are made of which turns.
         audit_sample_rate: 0 to 1; the share of unflagged turns that is put before reviewers at random.
         publish_needs_second_manager: Whether who wrote a version may publish it alone.
     """
@@ -128,12 +130,14 @@ class TenantSettings:
     skill_auto_approve: bool = False
     skill_confidence_threshold: float = 0.5
     skills_need_second_person: bool = False
+    assertion_suites: tuple[AssertionSuite, ...] = ()
     audit_sample_rate: float = 0.02
     publish_needs_second_manager: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object that ``parse_settings`` reads back to an equal value."""
-        return asdict(self)
+        suites = [suite.to_json() for suite in self.assertion_suites]
+        return asdict(replace(self, assertion_suites=())) | {"assertion_suites": suites}
 
     def grounding_rules(self) -> GroundingRules:
         """The rules learned here, in the form the detector takes."""
@@ -256,6 +260,7 @@ _CHECKS: Final[dict[str, check.Check]] = {
     "skill_auto_approve": check.only(False, "Always false: skills go live by a human's decision."),
     "skill_confidence_threshold": check.unit,
     "skills_need_second_person": check.flag,
+    "assertion_suites": read_suites,
     "audit_sample_rate": check.unit,
     "publish_needs_second_manager": check.flag,
 }

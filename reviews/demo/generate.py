@@ -7,6 +7,7 @@ import random
 from datetime import datetime, timedelta
 from typing import Any
 
+from reviews.demo.memory import memory_evidence
 from reviews.demo.model import DemoTenant, DemoTurn
 from reviews.demo.reviewing import add_reviews
 from reviews.demo.script import Call, Scenario, Script, Turn
@@ -64,8 +65,10 @@ def _conversation(
         user = slots.text(turn.user)
         draft = slots.text(turn.draft)
         fix = slots.text(turn.fix)
+        external_id = f"{scenario.agent.split('-')[0]}-{name}-{number:03d}-{position}"
+        memory = memory_evidence(context, external_id)
         record = TurnRecord(
-            external_id=f"{scenario.agent.split('-')[0]}-{name}-{number:03d}-{position}",
+            external_id=external_id,
             draft=draft,
             user_message=user,
             hydrated_context=context,
@@ -82,7 +85,13 @@ def _conversation(
             intent=_intent(turn, rng),
             critic=_critic(fix, rng),
             activation=_activation(script, rng) if context or rng.random() < 0.12 else None,
-            attributes={"language": scenario.language, "channel": channel, "scenario": scenario.key},
+            attributes={
+                "language": scenario.language,
+                "channel": channel,
+                "scenario": scenario.key,
+                **({"tags": ["recalled"]} if memory else {}),
+                **memory,
+            },
         )
         truth = {slots.exact(key): label for key, label in (turn.truth or {}).items()}
         texts[record.external_id] = (slots.text(turn.note), fix)

@@ -1,5 +1,6 @@
 """The tables, one file per aggregate."""
 
+from reviews.models.assertions import AssertionCount, AssertionResult
 from reviews.models.audit import AuditEvent, AuditHead
 from reviews.models.counts import ConfidenceProfile, DailyCount, GateCount, ProfileCount
 from reviews.models.critic import CriticCircuit, CriticVerdict, ModelUse, TrialVerdict
@@ -15,6 +16,8 @@ from reviews.models.turns import Turn, TurnPayload
 __all__ = [
     "AgentName",
     "ApiKey",
+    "AssertionCount",
+    "AssertionResult",
     "AuditEvent",
     "AuditHead",
     "Calibration",

@@ -77,6 +77,7 @@ class Scope(models.TextChoices):
     READ = "read", "Read turns and findings"
     POLICY = "policy", "Read the policy in force"
     SKILLS = "skills", "Read and report skills"
+    SUITES = "suites", "Read and propose suites of memory assertions"
 
 
 class ApiKey(TenantModel):

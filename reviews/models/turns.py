@@ -54,6 +54,14 @@ class CriticStanding(models.TextChoices):
     DEGRADED = "degraded", "Could not be read"
 
 
+class AssertionStanding(models.TextChoices):
+    """How a turn stands with its memory assertions; empty when none was made."""
+
+    PASSED = "passed", "All passed"
+    FAILED = "failed", "One or more failed"
+    FLAGGED = "flagged", "Failed, for review"
+
+
 class Severity(models.IntegerChoices):
     NONE = 0, "None"
     LOW = 1, "Low"
@@ -93,7 +101,8 @@ class Turn(TenantModel):
     decision made on an older version loses.
     ``profile`` says for a flagged turn all that thresholds can tell apart (``reviews.core.profiles``).
     ``gate_reason`` is why the critic's gate fired or not; a turn of an earlier release has none. A verdict of
-    ``critic`` that asks for caution raises the priority, also of a turn without findings.
+    ``critic`` that asks for caution raises the priority, also of a turn without findings; so does a failed
+    assertion of a suite that puts its failures before reviewers.
     """
 
     external_id = models.CharField(max_length=200)
@@ -120,6 +129,8 @@ class Turn(TenantModel):
     gate_trivial = models.BooleanField(default=False)
     gate_reason = models.CharField(max_length=24, default="", blank=True)
     critic = models.CharField(max_length=8, choices=CriticStanding, default="", blank=True)
+
+    assertions = models.CharField(max_length=7, choices=AssertionStanding, default="", blank=True)
 
     outcome = models.CharField(max_length=15, choices=ActionTaken, default=ActionTaken.NONE)
     intent = models.CharField(max_length=9, default="", blank=True)
@@ -179,6 +190,9 @@ class Turn(TenantModel):
             models.CheckConstraint(
                 condition=Q(critic__in=["", *CriticStanding.values]), name="turn_critic_known"
             ),
+            models.CheckConstraint(
+                condition=Q(assertions__in=["", *AssertionStanding.values]), name="turn_assertions_known"
+            ),
         ]
         indexes = [
             # The worker's view: what waits, oldest first; what is claimed, by the end of its lease.
@@ -228,6 +242,11 @@ class Turn(TenantModel):
                 fields=["tenant", "critic", "review_state", "priority", "id"],
                 name="turn_q_critic",
                 condition=~Q(critic=""),
+            ),
+            models.Index(
+                fields=["tenant", "review_state", "priority", "id"],
+                name="turn_q_assertions",
+                condition=Q(assertions="flagged"),
             ),
             # Turns that both the critic and a reviewer have judged: do they agree?
             models.Index(

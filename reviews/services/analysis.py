@@ -21,9 +21,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from reviews.formats.record import CriticRecord, IntentRecord, ToolCall, ToolInfo, TurnRecord
-from reviews.models import CriticVerdict, Finding, Turn, TurnPayload
+from reviews.models import AssertionResult, CriticVerdict, Finding, Turn, TurnPayload
 from reviews.models.bulk import insert_rows, on_postgresql, update_rows
 from reviews.models.turns import AnalysisState, ReviewState
+from reviews.services.assertion_rows import ASSERTION_COLUMNS, assertion_keys, assertion_rows
 from reviews.services.counting import Tally, add_counts, add_tally, day_of, stored_gate, turn_names
 from reviews.services.critic_rows import CRITIC_COLUMNS, verdict_for
 from reviews.services.judge import Judgement, Policy, Shadowed, judge, with_runtime
@@ -210,6 +211,7 @@ def store_judgements(
     findings: list[tuple[Any, ...]] = []
     shadowed: list[tuple[int, Shadowed]] = []
     verdicts: list[tuple[Any, ...]] = []
+    assertions: list[tuple[Any, ...]] = []
     for turn, judgement, policy in judged:
         is_new = turn.policy_version_id is None and turn.gate_confidence is None
         day, profile_id = day_of(turn.occurred_at), profiles.get(judgement.profile)
@@ -236,14 +238,30 @@ def store_judgements(
         values = judged_values(judgement, analysed_at=at, policy_version_id=policy.id, critic=critic)
         rows.append((*values, "", None, profile_id, turn.pk))
         findings.extend((turn.pk, *row) for row in finding_rows(tenant_id, judgement))
+        made, agent, when = judgement.assertions, turn.agent, turn.occurred_at
+        tally.assertions.update(assertion_keys(made, day=day, agent=agent))
+        made_rows = assertion_rows(made, tenant_id=tenant_id, agent=agent, occurred_at=when)
+        assertions.extend((turn.pk, *row) for row in made_rows)
     if replaced := [turn.pk for turn, _, _ in judged if turn.analysed_at is not None]:
+        _drop_assertions(tenant_id, replaced, tally)
         Finding.objects.for_tenant(tenant_id).filter(turn_id__in=replaced).delete()
     update_rows(Turn, (*JUDGED_COLUMNS, "claim", "lease_until", "profile_id"), rows)
     if findings:
         insert_rows(Finding, FINDING_COLUMNS, findings)
     if verdicts:
         insert_rows(CriticVerdict, CRITIC_COLUMNS, verdicts)
+    if assertions:
+        insert_rows(AssertionResult, ASSERTION_COLUMNS, assertions)
     record_shadow(tenant_id=tenant_id, turns=shadowed)
+
+
+def _drop_assertions(tenant_id: int, turn_ids: list[int], tally: Tally) -> None:
+    """Forget what assertions found of turns when they were last analysed."""
+    rows = AssertionResult.objects.for_tenant(tenant_id).filter(turn_id__in=turn_ids)
+    names = ("occurred_at", "suite", "assertion", "agent", "passed")
+    for at, suite, assertion, agent, passed in rows.values_list(*names):
+        tally.assertions[day_of(at), suite, assertion, agent, passed] -= 1
+    rows.delete()
 
 
 def _critics_now(tenant_id: int, turn_ids: list[int]) -> dict[int, str]:

@@ -9,9 +9,10 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from reviews.core.profiles import thousandths
-from reviews.models import DailyCount, GateCount, ProfileCount, Turn
+from reviews.models import AssertionCount, DailyCount, GateCount, ProfileCount, Turn
 from reviews.models.bulk import upsert_counts
 from reviews.models.turns import KIND_BITS
+from reviews.services.assertion_rows import AssertionKey
 from reviews.services.judge import Gate, Shadowed
 
 #: (day, name) to amount; amounts may be negative.
@@ -27,12 +28,14 @@ def day_of(moment: datetime) -> date:
 class Tally:
     """Everything counted of a number of turns, by day (UTC). Amounts may be negative.
 
-    ``profiles`` has (day, profile's id, verdict), ``gates`` (day, *Gate).
+    ``profiles`` has (day, profile's id, verdict), ``gates`` (day, *Gate), ``assertions`` (day, suite,
+    assertion, agent, passed).
     """
 
     names: Counts = field(default_factory=Counter)
     profiles: Counter[tuple[date, int, str]] = field(default_factory=Counter)
     gates: Counter[tuple[date, int, bool, bool, bool]] = field(default_factory=Counter)
+    assertions: Counter[AssertionKey] = field(default_factory=Counter)
 
     def add_turn(
         self,
@@ -126,7 +129,7 @@ def add_counts(*, tenant_id: int, counts: Mapping[tuple[date, str], int]) -> Non
 
 
 def add_tally(*, tenant_id: int, tally: Tally) -> None:
-    """Add all of a tally: names, profiles, gates, in this order."""
+    """Add all of a tally: names, profiles, gates, assertions, in this order."""
     add_counts(tenant_id=tenant_id, counts=tally.names)
     profiles = [(tenant_id, *key, amount) for key, amount in tally.profiles.items() if amount]
     if profiles:
@@ -134,6 +137,9 @@ def add_tally(*, tenant_id: int, tally: Tally) -> None:
     gates = [(tenant_id, *key, amount) for key, amount in tally.gates.items() if amount]
     if gates:
         upsert_counts(GateCount, ("day", *Gate._fields), gates)
+    assertions = [(tenant_id, *key, amount) for key, amount in tally.assertions.items() if amount]
+    if assertions:
+        upsert_counts(AssertionCount, ("day", "suite", "assertion", "agent", "passed"), assertions)
 
 
 class LabelChange(NamedTuple):

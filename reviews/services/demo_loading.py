@@ -17,6 +17,7 @@ from reviews.models.skills import SkillState
 from reviews.models.tenants import Role
 from reviews.models.turns import Label, Source
 from reviews.services import intake, jobs, policies, publishing, review, tenants
+from reviews.services.demo_assertions import SUITES
 from reviews.services.demo_critic import PREFERENCES, judge_verdicts, load_verdicts
 from reviews.services.demo_skills import load_skills
 from reviews.services.judge import Policy, judge
@@ -133,6 +134,7 @@ def _load_tenant(source: DemoTenant, people: dict[str, User], now: datetime) -> 
         "critic_enabled": True,
         "core_preferences": PREFERENCES,
         "metacognition_sensitive_tags": ["payment"],
+        "assertion_suites": SUITES,
     }
     publishing.publish_settings(
         tenant=tenant,

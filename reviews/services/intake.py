@@ -10,9 +10,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from reviews.formats.record import TurnRecord
-from reviews.models import AgentName, CriticVerdict, Finding, Tenant, Turn, TurnPayload
+from reviews.models import AgentName, AssertionResult, CriticVerdict, Finding, Tenant, Turn, TurnPayload
 from reviews.models.bulk import insert_rows, reserve_ids, update_rows
 from reviews.models.turns import AnalysisState, CriticStanding, Source
+from reviews.services.assertion_rows import ASSERTION_COLUMNS
 from reviews.services.counting import Tally, add_tally, day_of
 from reviews.services.critic_rows import CRITIC_COLUMNS
 from reviews.services.judge import Judgement, Policy, judge
@@ -176,7 +177,10 @@ def insert_turns(tenant: Tenant, turns: list[tuple[int, PreparedTurn]], tally: T
     record_shadow(tenant_id=tenant.pk, turns=[(turn_id, p.shadowed) for turn_id, p in turns if p.shadowed])
     if verdicts := [(turn_id, *p.verdict) for turn_id, p in turns if p.verdict]:
         insert_rows(CriticVerdict, CRITIC_COLUMNS, verdicts)
+    if assertions := [(turn_id, *row) for turn_id, p in turns for row in p.assertions]:
+        insert_rows(AssertionResult, ASSERTION_COLUMNS, assertions)
     for _, p in turns:
+        tally.assertions.update(p.assertion_keys)
         tally.add_turn(p.day, names=p.counters, profile_id=profiles.get(p.profile), gate=p.gate)
     add_tally(tenant_id=tenant.pk, tally=tally)
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from reviews.core.acknowledgments import is_trivial_acknowledgment
+from reviews.core.assertion_suites import SuiteVerdict
 from reviews.core.calibration import CalibrationTable
 from reviews.core.critic_gate import GateDecision, decide_gate
 from reviews.core.fabrication import FabricationFinding, detect_fabrication, left_strip_length
@@ -18,6 +19,7 @@ from reviews.core.patterns import Pattern, compile_pattern
 from reviews.core.profiles import Group, Profile, profile_of, subject_of, thousandths, tools_of
 from reviews.core.settings import TenantSettings
 from reviews.formats.record import CriticRecord, ToolCall, TurnRecord
+from reviews.services.assertion_rows import evaluate_suites
 from reviews.services.sampling import is_drawn
 
 #: Confidence in thousandths times ten, plus severity: see ``Turn.priority``.
@@ -97,7 +99,8 @@ class Judgement:
     """What analysis found out about one turn, ready to be stored.
 
     ``audit_rate`` is set when the turn is in the audit sample, to the rate it was drawn at. ``recorded`` is
-    the verdict of the runtime's own critic, when it came with the turn.
+    the verdict of the runtime's own critic, when it came with the turn. ``assertions`` are the verdicts of
+    the policy's suites on the turn's attributes.
     """
 
     intent: IntentVerdict | None
@@ -111,6 +114,7 @@ class Judgement:
     recorded: CriticRecord | None = None
     audit_rate: float | None = None
     shadowed: Shadowed | None = None
+    assertions: tuple[SuiteVerdict, ...] = ()
 
     @property
     def findings(self) -> Sequence[FabricationFinding]:
@@ -160,6 +164,7 @@ def judge(record: TurnRecord, policy: Policy) -> Judgement:
         recorded=record.critic,
         audit_rate=settings.audit_sample_rate if drawn else None,
         shadowed=shadowed,
+        assertions=evaluate_suites(record, settings),
     )
 
 

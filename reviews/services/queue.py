@@ -19,7 +19,15 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from reviews.models import Tenant, Turn, TurnPayload
-from reviews.models.turns import KIND_BITS, ActionTaken, AnalysisState, CriticStanding, ReviewState, Severity
+from reviews.models.turns import (
+    KIND_BITS,
+    ActionTaken,
+    AnalysisState,
+    AssertionStanding,
+    CriticStanding,
+    ReviewState,
+    Severity,
+)
 from reviews.services.errors import InvalidError
 from reviews.services.judge import priority_of
 
@@ -41,6 +49,7 @@ REVIEWED_STATES = ("open", "decided")
 STATES = ("open", "decided", "all", "clean", "failed")
 ORDERS = ("priority", "newest", "oldest")
 SAMPLES = ("audit",)
+ASSERTIONS = ("failed",)
 AGES = {
     "1h": timedelta(hours=1),
     "24h": timedelta(days=1),
@@ -64,6 +73,8 @@ class QueueFilter:
     text: str = ""
     #: How it stands with the critic.
     critic: str = ""
+    #: Only turns that failed a memory assertion of a suite that puts its failures before reviewers.
+    assertions: bool = False
     #: Only the audit sample: unflagged turns that were drawn at random.
     sample: bool = False
     order: str = "priority"
@@ -88,7 +99,7 @@ ROW_COLUMNS = (
     "id", "external_id", "agent", "occurred_at", "kinds", "finding_count", "max_severity", "max_confidence",
     "outcome", "snippet", "snippet_start", "snippet_end", "tools_note", "priority",
     "review_state", "verdict", "assignee_id", "analysis_state", "decided_by_id", "version", "audit_rate",
-    "critic",
+    "critic", "assertions",
 )  # fmt: skip
 
 
@@ -142,7 +153,7 @@ def capped_count(*, tenant: Tenant, wanted: QueueFilter) -> tuple[int, bool]:
 # -- Looking at rows one by one
 
 _SCANNED = ("id", "priority", "occurred_at", "kinds", "agent", "outcome", "max_severity", "max_confidence",
-            "assignee_id", "analysis_state", "audit_rate", "critic",
+            "assignee_id", "analysis_state", "audit_rate", "critic", "assertions",
             "external_id", "conversation_id")  # fmt: skip
 _FIELD = {name: n for n, name in enumerate(_SCANNED)}
 
@@ -213,7 +224,7 @@ class _Search(NamedTuple):
 
 
 #: Filters with an index of their own.
-_SOUGHT = ("sample", "critic", "assignee", "kind", "agent", "outcome", "severity")
+_SOUGHT = ("sample", "assertions", "critic", "assignee", "kind", "agent", "outcome", "severity")
 
 
 class _Part(NamedTuple):
@@ -268,6 +279,8 @@ def _parts(wanted: QueueFilter) -> list[_Part]:
     if wanted.sample:
         rate = _FIELD["audit_rate"]
         parts.append(_Part("sample", Q(audit_rate__isnull=False), lambda row: row[rate] is not None))
+    if wanted.assertions:
+        equal("assertions", "assertions", AssertionStanding.FLAGGED.value)
     if wanted.critic:
         equal("critic", "critic", wanted.critic)
     if wanted.assignee is not None:
@@ -430,6 +443,7 @@ def parse_filter(values: dict[str, str], *, me: int | None = None) -> QueueFilte
         assignee=assignee,
         age=one_of("age", AGES, ""),
         text=text,
+        assertions=bool(one_of("assertions", ASSERTIONS, "")),
         sample=bool(one_of("sample", SAMPLES, "")),
         order=one_of("order", ORDERS, "priority"),
     )

@@ -20,6 +20,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
 from reviews.models import (
+    AssertionResult,
     Finding,
     Job,
     PolicyVersion,
@@ -31,6 +32,7 @@ from reviews.models import (
 )
 from reviews.models.turns import AnalysisState, Source
 from reviews.services.analysis import store_judgements, stored_record
+from reviews.services.assertion_rows import standing_of
 from reviews.services.counting import Tally, add_tally, stored_gate
 from reviews.services.errors import InvalidError
 from reviews.services.judge import Judgement, Policy, judge, with_runtime
@@ -146,9 +148,11 @@ def _next_ids(job: Job) -> list[int]:
 
 @dataclass
 class _Stored:
-    """What is known of a step's turns before it: findings, payloads, and which ones reviewers worked on."""
+    """What is known of a step's turns before it: findings, results of assertions, payloads, and which ones
+    reviewers worked on."""
 
     findings: dict[int, list[Finding]]
+    assertions: dict[int, list[AssertionResult]]
     payloads: dict[int, TurnPayload]
     reviewed: set[int]
     numbers: dict[int | None, int]
@@ -211,7 +215,8 @@ class _Batch:
             )
         if not applied:
             return
-        if _row_of_turn(turn, findings) == _row_of_judgement(judgement):
+        assertions = self.stored.assertions.get(turn.pk, [])
+        if _row_of_turn(turn, findings, assertions) == _row_of_judgement(judgement):
             self.to_mark.append(turn.pk)
         else:
             self.to_store.append((turn, judgement, self.policy))
@@ -247,6 +252,9 @@ def _as_stored(job: Job, turns: Sequence[Turn]) -> _Stored:
         findings.setdefault(finding.turn_id, []).append(finding)
     for found in findings.values():
         found.sort(key=lambda finding: finding.position)
+    assertions: dict[int, list[AssertionResult]] = {}
+    for result in AssertionResult.objects.for_tenant(job.tenant_id).filter(turn_id__in=ids).order_by():
+        assertions.setdefault(result.turn_id, []).append(result)
     # A version above 0 says that the turn has changed since it was first judged: a reviewer or a job before
     # this one did it. Only reviewers leave decisions.
     moved = [turn.pk for turn in turns if turn.version]
@@ -255,6 +263,7 @@ def _as_stored(job: Job, turns: Sequence[Turn]) -> _Stored:
     numbers = PolicyVersion.objects.for_tenant(job.tenant_id).filter(id__in=versions)
     return _Stored(
         findings=findings,
+        assertions=assertions,
         payloads=TurnPayload.objects.for_tenant(job.tenant_id).in_bulk(ids),
         reviewed=set(decisions.values_list("turn_id", flat=True)) if moved else set(),
         numbers={None: 0, **dict(numbers.values_list("id", "number"))},
@@ -278,13 +287,28 @@ def _summary(outcome: str, policy: int, findings: Sequence[Any]) -> dict[str, An
     return {"outcome": str(outcome), "policy": policy, "findings": found}
 
 
-def _row_of_turn(turn: Turn, findings: Sequence[Finding]) -> tuple[Any, ...]:
+def _row_of_turn(
+    turn: Turn, findings: Sequence[Finding], assertions: Sequence[AssertionResult]
+) -> tuple[Any, ...]:
     """All that is stored of a turn and that a policy decides on; the draft decides on the rest."""
     found = [
         (f.kind, f.identifier, f.span_start, f.span_end, f.confidence, f.calibrated_confidence, f.reason)
         for f in findings
     ]
-    return (turn.outcome, turn.intent, turn.audit_rate, stored_gate(turn), turn.gate_reason, found)
+    results = sorted(
+        (r.suite, r.position, r.assertion, r.passed, r.reason, r.evidence, r.digests) for r in assertions
+    )
+    gate = stored_gate(turn)
+    return (
+        turn.outcome,
+        turn.intent,
+        turn.audit_rate,
+        gate,
+        turn.gate_reason,
+        found,
+        turn.assertions,
+        results,
+    )
 
 
 def _row_of_judgement(judgement: Judgement) -> tuple[Any, ...]:
@@ -295,7 +319,21 @@ def _row_of_judgement(judgement: Judgement) -> tuple[Any, ...]:
     ]
     intent = judgement.intent.label if judgement.intent else ""
     reason = judgement.gate_decision.reason if judgement.gate_decision else ""
-    return (judgement.outcome.action_taken, intent, judgement.audit_rate, judgement.gate, reason, found)
+    results = sorted(
+        (made.suite, made.position, made.label, v.passed, v.reason, dict(v.evidence), list(v.digests))
+        for made in judgement.assertions
+        for v in (made.verdict,)
+    )
+    return (
+        judgement.outcome.action_taken,
+        intent,
+        judgement.audit_rate,
+        judgement.gate,
+        reason,
+        found,
+        standing_of(judgement.assertions),
+        results,
+    )
 
 
 def _moment(value: Any) -> datetime | None:

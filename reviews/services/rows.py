@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from functools import cache
 from hashlib import blake2b
@@ -19,10 +20,23 @@ from reviews.formats.record import TurnRecord
 from reviews.formats.symfonic_event import FabricationEvent
 from reviews.models.bulk import on_postgresql, to_db_time
 from reviews.models.fields import encode_json
-from reviews.models.turns import KIND_BITS, ActionTaken, AnalysisState, ReviewState
+from reviews.models.turns import (
+    KIND_BITS,
+    ActionTaken,
+    AnalysisState,
+    AssertionStanding,
+    ReviewState,
+    Severity,
+)
+from reviews.services.assertion_rows import (
+    AssertionKey,
+    assertion_keys,
+    assertion_rows,
+    standing_of,
+)
 from reviews.services.counting import day_of, turn_names
 from reviews.services.critic_rows import CAUTION, NewVerdict, raised, verdict_for
-from reviews.services.judge import SEVERITY_RANK, Gate, Judgement, Policy, Shadowed
+from reviews.services.judge import SEVERITY_RANK, Gate, Judgement, Policy, Shadowed, priority_of
 
 IDENTITY_COLUMNS = (
     "tenant_id",
@@ -44,6 +58,7 @@ JUDGED_COLUMNS = (
     "gate_trivial",
     "gate_reason",
     "critic",
+    "assertions",
     "outcome",
     "intent",
     "finding_count",
@@ -103,11 +118,17 @@ FINDING_COLUMNS = (
 )
 
 
+#: The least priority of a turn that failed an assertion for review: below a likely fabrication, above a weak
+#: finding, since what failed is a fact, and what follows from it is not.
+FAILED_ASSERTION = priority_of(0.7, Severity.MEDIUM)
+
+
 class PreparedTurn(NamedTuple):
     """A turn ready to insert; every tuple lacks only the ids that the database gives.
 
     ``counters`` is empty for a turn that waits for analysis. ``verdict`` is the critic's row, if any, and
-    ``critic`` how the turn stands with it.
+    ``critic`` how the turn stands with it. ``assertions`` are the rows of its memory assertions, and
+    ``assertion_keys`` what they count as.
     """
 
     external_id: str
@@ -123,6 +144,8 @@ class PreparedTurn(NamedTuple):
     shadowed: Shadowed | None
     verdict: tuple[Any, ...] | None = None
     critic: str = ""
+    assertions: Sequence[tuple[Any, ...]] = ()
+    assertion_keys: Sequence[AssertionKey] = ()
 
 
 def prepare(
@@ -155,7 +178,7 @@ def prepare(
     )
     verdict: NewVerdict | None = None
     if judgement is None:
-        judged, findings, counters = _pending_values(), [], []
+        judged, findings, counters, assertions = _pending_values(), [], [], []
     else:
         if policy is not None:
             verdict = verdict_for(judgement, policy, tenant_id=tenant_id, source=source, at=received_at)
@@ -167,6 +190,9 @@ def prepare(
             critic=standing,
         )
         findings = finding_rows(tenant_id, judgement)
+        assertions = assertion_rows(
+            judgement.assertions, tenant_id=tenant_id, agent=record.agent, occurred_at=occurred_at
+        )
         counters = counters_of(judgement, critic=standing) + (verdict.counters if verdict else [])
     return PreparedTurn(
         external_id=record.external_id,
@@ -182,6 +208,10 @@ def prepare(
         shadowed=judgement.shadowed if judgement else None,
         verdict=verdict.row if verdict else None,
         critic=verdict.standing if verdict else "",
+        assertions=assertions,
+        assertion_keys=assertion_keys(
+            judgement.assertions if judgement else (), day=day_of(occurred_at), agent=record.agent
+        ),
     )
 
 
@@ -236,7 +266,9 @@ def judged_values(
 ) -> tuple[Any, ...]:
     """Values of ``JUDGED_COLUMNS`` for an analysed turn that stands with the critic as ``critic`` says."""
     kinds, gate = kinds_of(judgement), judgement.gate
-    for_review = kinds or judgement.audit_rate is not None or critic in CAUTION
+    assertions = standing_of(judgement.assertions)
+    is_urgent = assertions == AssertionStanding.FLAGGED
+    for_review = kinds or judgement.audit_rate is not None or critic in CAUTION or is_urgent
     return (
         AnalysisState.DONE.value,
         to_db_time(analysed_at),
@@ -246,6 +278,7 @@ def judged_values(
         _bool(gate is not None and gate.trivial),
         judgement.gate_decision.reason if judgement.gate_decision else "",
         critic,
+        assertions,
         judgement.outcome.action_taken,
         judgement.intent.label if judgement.intent else "",
         len(judgement.findings),
@@ -257,7 +290,7 @@ def judged_values(
         *judgement.snippet,
         judgement.tools_note,
         judgement.audit_rate,
-        raised(judgement.priority, critic),
+        max(raised(judgement.priority, critic), FAILED_ASSERTION if is_urgent else 0),
         ReviewState.OPEN.value if for_review else ReviewState.NONE.value,
     )
 
@@ -276,7 +309,7 @@ def _bool(value: bool) -> bool | int:
 
 def _pending_values() -> tuple[Any, ...]:
     return (
-        AnalysisState.PENDING.value, None, None, None, _bool(False), _bool(False), "", "",
+        AnalysisState.PENDING.value, None, None, None, _bool(False), _bool(False), "", "", "",
         ActionTaken.NONE.value, "", 0, 0,
         *_flags(0), 0, 0.0, 0, "", 0, 0, "", None, 0, ReviewState.NONE.value,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from reviews.core.settings_diff import Change, settings_diff
 from reviews.models import PolicyVersion
 from reviews.models.policies import PolicyState
 from reviews.services.judge import Policy
-from reviews.setting_words import ALWAYS_OFF, SETTINGS, entry_name, in_words
+from reviews.setting_words import ALWAYS_OFF, SETTINGS, SUITES, entry_name, in_words
 from reviews.views.estimates import (
     CRITIC,
     OBSERVED,
@@ -93,7 +93,7 @@ def _fit(version: PolicyVersion | None) -> str:
 
 def _diff_row(change: Change) -> DiffRow:
     name, _, entry = change.path.partition("/")
-    setting = SETTINGS.get(name, ALWAYS_OFF)
+    setting = SUITES if name == SUITES.name else SETTINGS.get(name, ALWAYS_OFF)
 
     def said(value: Any) -> str:
         if value is None:

@@ -16,7 +16,7 @@ from reviews.access import TenantRequest, memberships_of, tenant_view
 from reviews.htmx import render_page, wants_fragment
 from reviews.models import AgentName, Membership, Turn, User
 from reviews.models.tenants import Role
-from reviews.models.turns import ActionTaken, AnalysisState, CriticStanding, Kind, Severity
+from reviews.models.turns import ActionTaken, AnalysisState, AssertionStanding, CriticStanding, Kind, Severity
 from reviews.services import queue
 from reviews.services.errors import InvalidError
 from reviews.views.ages import age
@@ -35,6 +35,7 @@ FILTERS = (
     "age",
     "text",
     "sample",
+    "assertions",
     "critic",
     "order",
 )
@@ -76,6 +77,7 @@ class Row(NamedTuple):
     critic: str
     critic_class: str
     is_sample: bool
+    is_failed_assertion: bool
     agent: str
     before: str
     claim: str
@@ -184,6 +186,7 @@ def _row(turn: Turn, base: str, query: str, now: Any, people: dict[int, str], *,
         critic=CRITIC_NAMES[critic].lower() if critic else "",
         critic_class=CRITIC_TAGS.get(critic, ""),
         is_sample=turn.audit_rate is not None,
+        is_failed_assertion=turn.assertions == AssertionStanding.FLAGGED,
         agent=visible(turn.agent),
         before=visible(turn.snippet[: turn.snippet_start]),
         claim=visible(turn.snippet[turn.snippet_start : turn.snippet_end]),

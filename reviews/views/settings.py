@@ -133,10 +133,13 @@ def policy(request: TenantRequest) -> HttpResponse:
     if not form.is_valid():
         return _show(request, current, _edited(request, current, asked=asked), form, status=422)
     try:
+        # Suites are edited on a page of their own, and stay as they are here.
+        suites = _suites(request, current, asked=asked, based_on=form.cleaned_data["based_on"])
+        values = form.values | {"assertion_suites": suites}
         draft = save_draft(
             tenant=request.tenant,
             author=request.user,
-            values=form.values,
+            values=values,
             based_on=form.cleaned_data["based_on"],
             note=form.cleaned_data["note"],
         )
@@ -151,7 +154,8 @@ def policy(request: TenantRequest) -> HttpResponse:
     except ConflictError as error:
         # The typed values now stand on what won: saving again replaces that, with open eyes.
         edited = _edited(request, current, asked="")
-        theirs = diff_rows(edited.settings, parse_settings(form.values))
+        kept = {"assertion_suites": edited.settings.to_json()["assertion_suites"]}
+        theirs = diff_rows(edited.settings, parse_settings(form.values | kept))
         return _show(request, current, edited, form, conflict=error.message, theirs=theirs, status=409)
     address = reverse("reviews:policy-version", args=[request.tenant.slug, draft.number])
     return redirect(f"{address}?done=drafted")
@@ -188,6 +192,18 @@ def _edited(request: TenantRequest, current: Policy, *, asked: str) -> Edited:
         raise Http404 from error
     is_set_aside = version.state == PolicyState.SUPERSEDED and version.published_at is None
     return Edited(version, policy_of(version).settings, current.number if is_set_aside else number)
+
+
+def _suites(request: TenantRequest, current: Policy, *, asked: str, based_on: int) -> list[dict[str, Any]]:
+    """The suites, in their JSON form, of what is edited. Raises NotFoundError for no such version."""
+    edited = _edited(request, current, asked=asked) if asked else None
+    if edited is not None and edited.based_on == based_on:
+        settings = edited.settings
+    elif based_on:
+        settings = policy_of(policy_version(tenant=request.tenant, number=based_on)).settings
+    else:
+        settings = DEFAULTS.settings
+    return [suite.to_json() for suite in settings.assertion_suites]
 
 
 def _show(

@@ -14,10 +14,12 @@ from reviews.htmx import render_page
 from reviews.models import Finding, Membership, ReviewDecision, Turn, User
 from reviews.models.critic import Verdict
 from reviews.models.tenants import Role
-from reviews.models.turns import AnalysisState, ReviewState
+from reviews.models.turns import AnalysisState, AssertionStanding, ReviewState
 from reviews.services import review
+from reviews.services.assertion_worklist import results_of
 from reviews.services.evidence import call_views, claim_evidence
 from reviews.views.ages import age
+from reviews.views.assertion_words import suite_results
 from reviews.views.claims import claim_row, history_of, turn_choices, verdict_name
 from reviews.views.critic_panel import (
     HIDDEN_CONFLICT,
@@ -93,6 +95,7 @@ def show_turn(
         "failed": turn.analysis_state == AnalysisState.FAILED,
         "may_review": may_review,
         "reviewers": reviewers_of(request) if may_review and "assign" in request.GET else None,
+        "suites": suite_results(results_of(tenant=tenant, turn_id=turn.pk)) if turn.assertions else [],
         "critic": critic,
         "not_asked": not_asked(turn),
         "earlier_critic": earlier_critic,
@@ -144,6 +147,8 @@ def _whole_turn_why(turn: Turn, has_findings: bool, critic: Panel | None) -> str
     is_open = turn.review_state == ReviewState.OPEN
     if is_open and critic is not None and critic.verdict in (Verdict.REVISE, Verdict.REFUSE):
         return critic.verdict
+    if turn.assertions == AssertionStanding.FLAGGED:
+        return "assertion"
     if turn.audit_rate is not None:
         return "audit"
     return "other" if is_open else ""

@@ -53,6 +53,7 @@ tenant_urls: list[URLPattern | URLResolver] = [
     path("skills/", include("reviews.views.skill_urls")),
     path("thresholds/", include("reviews.views.threshold_urls")),
     path("critic/", include("reviews.views.critic_urls")),
+    path("assertions/", include("reviews.views.assertion_urls")),
     path("queue/", queue.queue_view, name="queue"),
     path("turns/<int:turn_id>/", include(turn_urls)),
     path("decisions/<int:decision_id>/undo", review.undo, name="undo"),

@@ -6,10 +6,17 @@ from io import BytesIO
 
 import pytest
 
+from reviews.api.suites import BODY_BYTES as SUITES_BYTES
 from reviews.formats.limits import BODY_BYTES, TURN_BYTES
 from reviews.models import Turn
 
-DOORS = ["/api/v1/turns", "/api/v1/check", "/api/v1/events/fabrication", "/api/v1/events/reflection"]
+DOORS = [
+    "/api/v1/turns",
+    "/api/v1/check",
+    "/api/v1/events/fabrication",
+    "/api/v1/events/reflection",
+    "/api/v1/suites",
+]
 
 HOSTILE = {
     "empty": b"",
@@ -134,7 +141,7 @@ def test_a_body_announced_too_large_is_not_read(api, door):
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_body_in_chunks_is_read_no_further_than_the_limit(api, door):
-    limit = TURN_BYTES if door.endswith("check") else BODY_BYTES
+    limit = {"check": TURN_BYTES, "suites": SUITES_BYTES}.get(door.rpartition("/")[2], BODY_BYTES)
     stream = _Counting(b" " * (limit + 1_000_000))
     response = api.generic(
         "POST",

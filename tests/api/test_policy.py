@@ -22,6 +22,17 @@ def test_tells_the_published_version(api, tenant):
     assert parse_settings(body["settings"]) == TenantSettings("refuse", identifier_keys=("po",))
 
 
+def test_suites_are_not_for_everyone_who_reads_the_policy(api, tenant, client_for):
+    fragment = "swordfish"
+    suite = {"name": "privacy", "assertions": [{"type": "prompt_recall_excludes", "fragments": [fragment]}]}
+    publish_settings(tenant=tenant, author=None, values={"assertion_suites": [suite]})
+    response = api.get(POLICY)
+    assert response.status_code == 200
+    assert "assertion_suites" not in response.json()["settings"]
+    assert fragment not in response.content.decode()
+    assert client_for(tenant, "policy").get("/api/v1/suites").status_code == 403
+
+
 @pytest.mark.parity
 def test_a_symfonic_runtime_is_configured_with_what_it_tells(api, tenant):
     from symfonic.agent.config import FrameworkConfig

@@ -23,6 +23,7 @@ ROUTES = {
     "policy": ("/api/v1/policy", {"GET": "policy"}),
     "drafts": ("/api/v1/drafts", {"POST": "skills"}),
     "skills": ("/api/v1/skills", {"GET": "skills"}),
+    "suites": ("/api/v1/suites", {"GET": "suites", "POST": "suites"}),
 }
 CASES = [(name, method) for name in ROUTES for method in METHODS]
 

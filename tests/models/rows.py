@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from reviews.models import (
     ApiKey,
+    AssertionCount,
+    AssertionResult,
     Calibration,
     CriticCircuit,
     CriticVerdict,
@@ -66,6 +68,15 @@ def fill_every_table(tenant: Tenant) -> None:
     )
     _fill_skills(tenant, rita, turn)
     _fill_critic(tenant, turn)
+    _fill_assertions(tenant, turn)
+
+
+def _fill_assertions(tenant: Tenant, turn: Turn) -> None:
+    about = {"tenant": tenant, "suite": "privacy", "assertion": "no card numbers", "passed": False}
+    AssertionResult.objects.across_tenants().create(
+        turn=turn, position=0, reason="1 fragment reached the model.", occurred_at=turn.occurred_at, **about
+    )
+    AssertionCount.objects.across_tenants().create(day=turn.occurred_at.date(), count=1, **about)
 
 
 def _fill_critic(tenant: Tenant, turn: Turn) -> None:

@@ -11,6 +11,8 @@ from django.db import IntegrityError, models, transaction
 from reviews.models import (
     AgentName,
     ApiKey,
+    AssertionCount,
+    AssertionResult,
     AuditEvent,
     AuditHead,
     Calibration,
@@ -93,6 +95,7 @@ CHECKS = [
     ("delivery_action", Delivery, {}, {"action": "x"}),
     ("delivery_state", Delivery, {}, {"state": "x"}),
     ("turn_critic_known", Turn, {}, {"critic": "x"}),
+    ("turn_assertions_known", Turn, {}, {"assertions": "x"}),
     ("critic_origin_known", CriticVerdict, {}, {"origin": "x"}),
     ("critic_verdict_known", CriticVerdict, {"state": "done"}, {"verdict": "x"}),
     ("critic_said_known", CriticVerdict, {"state": "done"}, {"said": "x"}),
@@ -141,6 +144,8 @@ UNIQUES = [
     ("runtime_one_a_tenant", Runtime, {}, {}, {"tenant": "other"}),
     ("modeluse_once", ModelUse, {}, {}, {"purpose": "trial"}),
     ("circuit_one_a_tenant", CriticCircuit, {}, {}, {"tenant": "other"}),
+    ("assertion_once", AssertionResult, {}, {}, {"position": 9}),
+    ("assertioncount_once", AssertionCount, {}, {}, {"passed": True}),
     ("trialverdict_once", TrialVerdict, {}, {}, {"variant": 1}),
 ]
 

@@ -6,12 +6,13 @@ from collections import Counter
 from datetime import UTC
 
 from reviews.core.profiles import Profile, profile_of
-from reviews.models import DailyCount, GateCount, ProfileCount, Tenant, Turn
+from reviews.models import AssertionCount, AssertionResult, DailyCount, GateCount, ProfileCount, Tenant, Turn
 from reviews.models.turns import AnalysisState, Source
 
 
 def assert_counts_hold(tenant: Tenant) -> None:
-    """Every kept count of profiles, gates, the critic and the audit sample equals a count over the turns."""
+    """Every kept count of profiles, gates, the critic, the audit sample and memory assertions equals a count
+    over the turns."""
     profiles: Counter = Counter()
     gates: Counter = Counter()
     audits: Counter = Counter()
@@ -51,6 +52,24 @@ def assert_counts_hold(tenant: Tenant) -> None:
         assert kept == {key: count for key, count in critics.items() if key[1].startswith(prefix)}
     found = DailyCount.objects.for_tenant(tenant).filter(name__startswith="audit:", count__gt=0)
     assert {(row.day, row.name): row.count for row in found} == audits
+    _assert_assertions_hold(tenant)
+
+
+def _assert_assertions_hold(tenant: Tenant) -> None:
+    """Each result is counted once, and each turn stands as its results say."""
+    expected: Counter = Counter()
+    outcomes: dict[int, set[bool]] = {}
+    for row in AssertionResult.objects.for_tenant(tenant).select_related("turn"):
+        assert (row.agent, row.occurred_at) == (row.turn.agent, row.turn.occurred_at)
+        day = row.turn.occurred_at.astimezone(UTC).date()
+        expected[day, row.suite, row.assertion, row.agent, row.passed] += 1
+        outcomes.setdefault(row.turn_id, set()).add(row.passed)
+    assert _kept(AssertionCount, tenant, "day", "suite", "assertion", "agent", "passed") == expected
+    for turn in Turn.objects.for_tenant(tenant):
+        found = outcomes.get(turn.pk)
+        assert bool(turn.assertions) == bool(found), turn.external_id
+        if found:
+            assert (turn.assertions == "passed") == (found == {True}), turn.external_id
 
 
 def _kept(model: type, tenant: Tenant, *key: str) -> dict:

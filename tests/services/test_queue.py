@@ -114,6 +114,12 @@ def crowd(tenant, other_tenant):
                 decide_turn(
                     tenant=tenant, actor=reviewers[0], turn_id=turn.pk, label=label, seen_version=version
                 )
+    # Each standing in every state. A draw of its own, so that the states are those drawn above.
+    drawn = random.Random(11)
+    for turn in turns.order_by("id"):
+        turns.filter(pk=turn.pk).update(
+            assertions=drawn.choice(["", "passed", "failed", "flagged", "flagged"])
+        )
     for n in range(20):
         make_turn(other_tenant, DRAFTS[n % len(DRAFTS)].format(n=n), external_id=f"turn-{n:03}")
     tenant.reviewers = reviewers
@@ -148,6 +154,7 @@ def oracle(tenant, wanted, rows=None):
                 not wanted.outcome or wanted.outcome == turn.outcome,
                 wanted.assignee is None or wanted.assignee == turn.assignee_id,
                 not wanted.sample or turn.audit_rate is not None,
+                not wanted.assertions or turn.assertions == "flagged",
                 not wanted.age or turn.occurred_at >= now - timedelta(days=AGES[wanted.age]),
                 not text
                 or text in turn.payload.draft.lower()
@@ -195,6 +202,7 @@ def filters(tenant):
         "age": "7d",
         "text": "invoice",
         "sample": True,
+        "assertions": True,
     }
     chosen = [{}, *({name: single[name]} for name in single)]
     chosen += [{a: single[a], b: single[b]} for a, b in combinations(single, 2)]
@@ -202,6 +210,7 @@ def filters(tenant):
     chosen += [{"outcome": "refuse_replaced"}, {"age": "1h"}, {"age": "24h"}, {"age": "30d"}]
     chosen += [{"text": "turn-012"}, {"text": "talk-1"}, {"text": "100%"}, {"agent": "nobody"}]
     chosen += [{"sample": True, "agent": "bot-a", "age": "7d"}]
+    chosen += [{"assertions": True, "agent": "bot-a", "age": "7d"}]
     chosen += [{"min_confidence": 0.8, "kind": "verb_claim", "agent": "bot-a"}, {"min_confidence": 1.0}]
     return chosen
 
@@ -364,6 +373,7 @@ def test_a_filter_with_an_index_needs_no_limit(crowd, monkeypatch):
         {"severity": 3},
         {"outcome": "observed"},
         {"sample": True},
+        {"assertions": True},
     ):
         wanted = QueueFilter(**chosen)
         found = pages(crowd, wanted, size=5)
@@ -410,6 +420,8 @@ def test_queries_do_not_grow_with_the_rows(tenant, django_assert_max_num_queries
             queue_page(tenant=tenant, wanted=QueueFilter(kind="uuid"))
         with django_assert_max_num_queries(1):
             queue_page(tenant=tenant, wanted=QueueFilter(sample=True))
+        with django_assert_max_num_queries(1):
+            queue_page(tenant=tenant, wanted=QueueFilter(assertions=True))
         with django_assert_max_num_queries(2):
             assert queue_page(tenant=tenant, wanted=combined).turns
         with django_assert_max_num_queries(3):
@@ -451,6 +463,10 @@ SEEKS = [
     ({"sample": True, "state": "decided"}, "turn_q_audit"),
     ({"sample": True, "agent": "bot-a"}, "turn_q_audit"),
     ({"sample": True, "order": "newest"}, "turn_queue_time"),
+    ({"assertions": True}, "turn_q_assertions"),
+    ({"assertions": True, "state": "decided"}, "turn_q_assertions"),
+    ({"assertions": True, "agent": "bot-a"}, "turn_q_assertions"),
+    ({"assertions": True, "order": "newest"}, "turn_queue_time"),
     ({"state": "decided", "agent": "bot-a"}, "turn_q_agent"),
     *(({"kind": kind}, f"turn_q_{kind}"[:30]) for kind in KINDS),
 ]
@@ -484,13 +500,23 @@ def test_every_filter_and_order_is_found_through_its_index(tenant, chosen, index
 @pytest.mark.postgresql  # reads its query plans
 @pytest.mark.parametrize("later_page", [False, True])
 @pytest.mark.parametrize("state", ["open", "decided"])
-def test_the_audit_sample_is_found_through_its_index_on_postgresql_too(tenant, state, later_page):
-    """With enough turns for the planner to care: a thousand, of which twenty are in the sample."""
+@pytest.mark.parametrize(
+    ("chosen", "values", "index"),
+    [
+        ({"sample": True}, {"audit_rate": 0.02}, "turn_q_audit"),
+        ({"assertions": True}, {"assertions": "flagged"}, "turn_q_assertions"),
+    ],
+    ids=["sample", "assertions"],
+)
+def test_the_few_are_found_through_their_index_on_postgresql_too(
+    tenant, chosen, values, index, state, later_page
+):
+    """With enough turns for the planner to care: a thousand, of which twenty are sought."""
     accepted = accept_turns(tenant=tenant, records=[make_record("Hello.") for _ in range(1000)])
     analyse_pending()
     turns = Turn.objects.for_tenant(tenant)
     turns.update(review_state=state)
-    turns.filter(pk__in=[row.turn_id for row in accepted[::50]]).update(audit_rate=0.02)
+    turns.filter(pk__in=[row.turn_id for row in accepted[::50]]).update(**values)
     cursor = encode_cursor("priority", 0, accepted[-1].turn_id) if later_page else ""
     statements = []
 
@@ -501,12 +527,12 @@ def test_the_audit_sample_is_found_through_its_index_on_postgresql_too(tenant, s
     with connection.cursor() as plan:
         plan.execute("ANALYZE reviews_turn")
         with connection.execute_wrapper(note):
-            page = queue_page(tenant=tenant, wanted=QueueFilter(state=state, sample=True), cursor=cursor)
+            page = queue_page(tenant=tenant, wanted=QueueFilter(state=state, **chosen), cursor=cursor)
         assert len(page.turns) == 20
         sql, params = statements[0]
         plan.execute(f"EXPLAIN {sql}", params)
         steps = "\n".join(row[0] for row in plan.fetchall())
-    assert "turn_q_audit" in steps
+    assert index in steps
     assert "Seq Scan" not in steps
 
 
@@ -581,12 +607,13 @@ def test_the_ends_of_time_are_places_too(tenant, when):
 
 def test_without_parameters_the_open_queue_by_priority_is_meant():
     assert parse_filter({}) == QueueFilter(state="open", order="priority")
-    names = "state kind severity confidence agent outcome assignee age text sample order"
+    names = "state kind severity confidence agent outcome assignee age text sample assertions order"
     empty = dict.fromkeys(names.split(), "")
     assert parse_filter(empty) == QueueFilter()
     assert QueueFilter(order="newest").is_plain
     assert not QueueFilter(text="x").is_plain
     assert not QueueFilter(sample=True).is_plain
+    assert not QueueFilter(assertions=True).is_plain
 
 
 def test_every_parameter_is_read():
@@ -601,6 +628,7 @@ def test_every_parameter_is_read():
         "age": "24h",
         "text": "  invoice ",
         "sample": "audit",
+        "assertions": "failed",
         "order": "oldest",
         "page": "of no meaning here",
     }
@@ -615,6 +643,7 @@ def test_every_parameter_is_read():
         age="24h",
         text="invoice",
         sample=True,
+        assertions=True,
         order="oldest",
     )
     assert parse_filter({"assignee": "me"}, me=12).assignee == 12
@@ -643,6 +672,8 @@ def test_every_parameter_is_read():
         ("text", "a\0b"),
         ("sample", "yes"),
         ("sample", "AUDIT"),
+        ("assertions", "flagged"),
+        ("assertions", "FAILED"),
         ("order", "random"),
     ],
 )

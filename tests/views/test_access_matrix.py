@@ -49,6 +49,9 @@ TENANT_ROUTES: dict[str, dict[str, Role]] = {
     "critic-trials": {"POST": M, **dict.fromkeys(READ, M)},
     "critic-trial": dict.fromkeys(READ, V),
     "cancel-trial": {"POST": M, **dict.fromkeys(READ, M)},
+    "assertions": dict.fromkeys(READ, V),
+    "new-suite": {**dict.fromkeys(READ, M), "POST": M},
+    "suite": {**dict.fromkeys(READ, M), "POST": M},
     "queue": dict.fromkeys(READ, V),
     "turn": dict.fromkeys(READ, V),
     "next": dict.fromkeys(READ, V),
@@ -81,6 +84,11 @@ TENANT_ROUTES: dict[str, dict[str, Role]] = {
     "learn": {**dict.fromkeys(READ, V), "POST": M},
     "accept-suggestion": {"POST": M, **LOOK},
     "dismiss-suggestion": {"POST": M, **LOOK},
+}
+SUITES = {
+    "assertion_suites": [
+        {"name": "claims", "assertions": [{"type": "response_does_not_contradict_recall"}]},
+    ],
 }
 #: Routes outside of tenants: methods for anyone logged in, and for anyone at all.
 OWN_ROUTES = {
@@ -152,8 +160,9 @@ def address(tenant):
         "decision_id": ReviewDecision.objects.for_tenant(tenant).get().pk,
         "user_id": make_member(tenant, Role.VIEWER, "victor").pk,
         "key_id": key.pk,
-        # A draft: the other tenant has no second version.
-        "number": save_draft(tenant=tenant, author=owner, values={}, based_on=0).number,
+        # A draft: the other tenant has no second version, and no suite.
+        "number": save_draft(tenant=tenant, author=owner, values=SUITES, based_on=0).number,
+        "position": 0,
         "suggestion_id": make_suggestion(tenant).pk,
         "job_id": _trial(tenant, turn),
         **_skill_ids(tenant, owner),
@@ -186,6 +195,7 @@ def address(tenant):
         "undo-skill": "skill_decision_id",
         "undo-skill-batch": "batch",
         "retry-delivery": "delivery_id",
+        "suite": "position",
         "critic-trial": "job_id",
         "cancel-trial": "job_id",
     }
@@ -242,6 +252,8 @@ WHOLE_TENANT = (
     "critic",
     "close-circuit",
     "critic-trials",
+    "assertions",
+    "new-suite",
     "queue",
     "settings",
     "policy-versions",

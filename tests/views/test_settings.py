@@ -190,10 +190,12 @@ def test_managers_and_owners_write_drafts_and_publish_nothing(client, tenant, ro
 
 
 def test_every_setting_can_be_written(client, tenant, max_):
-    """All but the one that is always off; so each has a field, and each field reaches its setting."""
+    """All but the one that is always off, and suites, which have a page of their own; so each has a field,
+    and each field reaches its setting."""
     wanted = parse_settings(EVERYTHING)
     assert {n for n in EVERYTHING if getattr(wanted, n) == getattr(TenantSettings(), n)} == set()
-    assert EVERYTHING.keys() == SETTINGS.keys() == TenantSettings().to_json().keys() - {"skill_auto_approve"}
+    elsewhere = {"skill_auto_approve", "assertion_suites"}
+    assert EVERYTHING.keys() == SETTINGS.keys() == TenantSettings().to_json().keys() - elsewhere
     assert client.post(URL, shown(wanted)).status_code == 302
     assert parse_settings(PolicyVersion.objects.for_tenant(tenant).get(number=2).settings) == wanted
 
@@ -465,6 +467,68 @@ def test_the_loser_of_a_race_keeps_what_was_typed_and_sees_what_won(client, tena
     assert client.post(URL, typed(based_on="3")).status_code == 302
     states = dict(PolicyVersion.objects.for_tenant(tenant).values_list("number", "state"))
     assert states == {1: "published", 2: "superseded", 3: "superseded", 4: "draft"}
+
+
+# -- Suites, which are edited elsewhere, stay as they are in what is edited
+
+
+def suite_names(tenant, number):
+    settings = PolicyVersion.objects.for_tenant(tenant).get(number=number).settings
+    return [suite["name"] for suite in settings["assertion_suites"]]
+
+
+def suites(*names):
+    return {"assertion_suites": [{"name": name, "assertions": [CLAIMS]} for name in names]}
+
+
+CLAIMS = {"type": "response_does_not_contradict_recall"}
+
+
+def test_suites_stay_when_other_settings_are_saved(client, tenant, max_):
+    publish_settings(tenant=tenant, author=max_, values=suites("in force"))
+    save_draft(tenant=tenant, author=max_, values=suites("draft"), based_on=2)
+    assert client.post(f"{URL}?version=2", typed(based_on="2")).status_code == 302
+    assert suite_names(tenant, 4) == ["in force"]
+    assert client.post(f"{URL}?version=3", typed(based_on="3")).status_code == 302
+    assert suite_names(tenant, 5) == ["draft"]
+    assert client.post(f"{URL}?version=0", typed(based_on="0")).status_code == 302
+    assert suite_names(tenant, 6) == []
+
+
+def test_a_draft_that_was_set_aside_lends_its_suites_too(client, tenant, max_):
+    save_draft(tenant=tenant, author=max_, values=suites("set aside"), based_on=1)
+    discard(tenant=tenant, actor=max_, number=2)
+    assert client.post(f"{URL}?version=2", typed(based_on="1")).status_code == 302
+    assert suite_names(tenant, 3) == ["set aside"]
+
+
+def test_suites_alone_are_no_change_here(client, tenant, max_):
+    publish_settings(tenant=tenant, author=max_, values=suites("in force"))
+    response = client.post(URL, shown(current_policy(tenant=tenant).settings, 2))
+    assert response.status_code == 422
+    assert "Nothing differs from version 2." in page_of(response)
+
+
+@pytest.mark.parametrize("address", [URL, f"{URL}?version=2"])
+def test_the_suites_of_what_won_stay_when_the_loser_saves_again(client, tenant, max_, address):
+    save_draft(tenant=tenant, author=max_, values=suites("old"), based_on=1)
+    save_draft(tenant=tenant, author=max_, values=suites("old", "added by what won"), based_on=2)
+    response = client.post(f"{URL}?version=2", typed(based_on="2"))
+    assert response.status_code == 409
+    # What is shown as lost by saving again are other settings only.
+    assert "added by what won" not in page_of(response)
+    assert client.post(address, typed(based_on="3")).status_code == 302
+    assert suite_names(tenant, 4) == ["old", "added by what won"]
+
+
+def test_a_viewer_reads_that_there_are_suites_and_not_what_they_look_for(client, tenant, max_):
+    excludes = {"type": "prompt_recall_excludes", "fragments": ["swordfish"]}
+    values = {"assertion_suites": [{"name": "privacy", "assertions": [excludes], "sampling": 0.125}]}
+    publish_settings(tenant=tenant, author=max_, values=values)
+    client.force_login(make_member(tenant, Role.VIEWER))
+    page = page_of(client.get(URL))
+    assert "privacy: 1 assertion · all turns · 12.5 % of them" in page
+    assert "swordfish" not in page
 
 
 def test_a_draft_published_meanwhile_is_built_upon(client, tenant, max_):

@@ -174,5 +174,11 @@
     if (event.key === "Enter" && event.target.matches("[data-find]")) { event.preventDefault(); find(event.target, event.shiftKey ? -1 : 1); }
   });
 
-  document.addEventListener("DOMContentLoaded", showCurrent);
+  // On a narrow screen the bar of pages scrolls; the page one is on is to be seen in it.
+  const showTab = () => {
+    const tab = $(".tabs [aria-current]");
+    if (tab) tab.closest(".tabs").scrollLeft = tab.offsetLeft - (tab.closest(".tabs").clientWidth - tab.offsetWidth) / 2;
+  };
+
+  document.addEventListener("DOMContentLoaded", () => { showCurrent(); showTab(); });
 })();
