@@ -9,12 +9,13 @@ from __future__ import annotations
 from reviews.formats.body import RowError, decode_turns
 from reviews.formats.errors import RecordError
 from reviews.formats.native import content_hash, decode_turn, encode_turn
-from reviews.formats.readers import FORMATS, TurnFile, TurnLine, open_native_lines, open_turns
+from reviews.formats.readers import AUTO, FORMATS, TurnFile, TurnLine, open_native_lines, open_turns
 from reviews.formats.record import CriticRecord, IntentRecord, ToolCall, ToolInfo, TurnRecord
 from reviews.formats.strict import parse_strict
 from reviews.formats.symfonic_event import FabricationEvent, decode_event
 
 __all__ = [
+    "AUTO",
     "FORMATS",
     "CriticRecord",
     "FabricationEvent",

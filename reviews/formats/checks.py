@@ -31,6 +31,8 @@ def check_turn(record: TurnRecord) -> None:
         _check_calls("/tool_calls", record.tool_calls, limits.TOOL_CALLS)
     if record.earlier_calls:
         _check_calls("/earlier_calls", record.earlier_calls, limits.EARLIER_CALLS)
+    if record.earlier_user_messages:
+        _check_count("/earlier_user_messages", record.earlier_user_messages, limits.EARLIER_USER_MESSAGES)
     if record.tools:
         _check_tools(record.tools)
     if record.occurred_at is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-__all__ = ["content_text", "is_media_only", "result_value"]
+__all__ = ["content_text", "is_media_only", "joined_text", "result_value", "without_blobs"]
 
 _TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
 # The model's own thinking is not something it told the user.
@@ -22,6 +23,9 @@ _MARKS = {
     "video_url": "[video]",
 }
 _RETURNED_FILE = "This is file "
+# Base64 of that length is a picture or a key, never something an answer can be compared with.
+_BLOB_CHARS = 2000
+_BLOB = re.compile(r"(?:data:[^,]{0,100},)?[A-Za-z0-9+/=_\-\r\n]+")
 
 
 def content_text(content: Any) -> str:
@@ -33,6 +37,28 @@ def content_text(content: Any) -> str:
     if not isinstance(content, list):
         return ""
     return "\n".join(text for part in content if (text := _part_text(part)))
+
+
+def joined_text(content: Any) -> str:
+    """The text parts put together without a separator: providers split one sentence into several parts."""
+    if isinstance(content, str):
+        return content
+    parts = [content] if isinstance(content, dict) else content
+    return "".join(
+        text
+        for part in (parts if isinstance(parts, list) else [])
+        if isinstance(part, dict) and isinstance(text := part.get("text") or part.get("refusal"), str)
+    )
+
+
+def without_blobs(value: Any) -> Any:
+    """A JSON value with long base64 strings replaced by a note of their length."""
+    if isinstance(value, str):
+        long = len(value) > _BLOB_CHARS and value.isascii()
+        return f"[{len(value)} characters]" if long and _BLOB.fullmatch(value) else value
+    if isinstance(value, dict):
+        return {key: without_blobs(item) for key, item in value.items()}
+    return [without_blobs(item) for item in value] if isinstance(value, list) else value
 
 
 def result_value(content: Any) -> Any:

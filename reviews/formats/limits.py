@@ -23,6 +23,7 @@ CALL_ID_CHARS = 200
 
 TOOL_CALLS = 1000
 EARLIER_CALLS = 1000
+EARLIER_USER_MESSAGES = 1000
 TOOLS = 1000
 MATCHED_ITEMS = 1000
 """Entries of ``matched_tool_keywords`` and ``matched_preferences``."""

@@ -12,23 +12,30 @@ from typing import Any
 
 from reviews.formats.chat import Chat, cut_turns, read_time, read_tools
 from reviews.formats.errors import RecordError
-from reviews.formats.lenient import parse_lenient
+from reviews.formats.lenient import parse_transcript
 from reviews.formats.origin import LineOrigin
 from reviews.formats.record import TurnRecord
 from reviews.formats.sse import join_stream
 from reviews.formats.typed import describe
 
-__all__ = ["read_openai_chat"]
+__all__ = ["openai_turns", "read_openai_chat"]
 
 _EXPECTED = "a list of messages, or an object with messages, or one with request and response"
 
 
 def read_openai_chat(raw: bytes, origin: LineOrigin) -> Iterator[tuple[int, TurnRecord]]:
-    """The turns of one document with their numbers from 1.
+    """The turns of one document with their numbers from 1; of a recorded request none from before the first
+    user message, as it may begin in the middle of a turn whose beginning nobody recorded.
 
     Raises ``RecordError`` for a document of another shape or of another provider's format.
     """
-    document = parse_lenient(raw)
+    return openai_turns(parse_transcript(raw), origin)
+
+
+def openai_turns(
+    document: Any, origin: LineOrigin, *, keep_headless: bool = False
+) -> Iterator[tuple[int, TurnRecord]]:
+    """As ``read_openai_chat``, of a parsed document."""
     if isinstance(document, list):
         document = {"messages": document}
         return cut_turns(_conversation(document, origin, ()))
@@ -39,7 +46,7 @@ def read_openai_chat(raw: bytes, origin: LineOrigin) -> Iterator[tuple[int, Turn
     if "messages" in document:
         return cut_turns(_conversation(document, origin, ("messages",)))
     if "request" in document:
-        return cut_turns(_exchange(document, origin))
+        return cut_turns(_exchange(document, origin), keep_headless=keep_headless)
     raise RecordError("", f"found neither messages nor request, expected {_EXPECTED}")
 
 
@@ -61,7 +68,10 @@ def _exchange(document: dict[str, Any], origin: LineOrigin) -> Chat:
         raise RecordError("/request", f"found {describe(request)}, expected an object with messages")
     messages = _messages(request, ("request", "messages"))
     response = document.get("response")
-    reply, model, when = _reply(response) if isinstance(response, dict) else (None, "", None)
+    status = document.get("status")
+    if not isinstance(response, dict) or (isinstance(status, int) and status >= 400):
+        response = {}
+    reply, model, when = _reply(response)
     return Chat(
         conversation_id=origin.conversation_id(document.get("id")),
         messages=[*messages, reply] if reply else messages,

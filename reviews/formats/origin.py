@@ -14,19 +14,27 @@ _CONVERSATION_CHARS = 180
 
 @dataclass(slots=True)
 class FileOrigin:
-    """One file being read: remembers the conversation names given out, 8 bytes each."""
+    """One file being read: remembers the conversation names given out, as digests of 8 bytes."""
 
     stem: str
-    _seen: set[bytes] = field(default_factory=set)
+    _seen: dict[bytes, int] = field(default_factory=dict)
+    """By the digest of a name: the number that was last put behind it."""
 
     def distinct(self, name: str) -> str:
         """``name``, or ``name~2``, ``name~3`` … when an earlier line took it; the same on every reading."""
-        candidate, number = name, 1
-        while (digest := blake2b(candidate.encode("utf-8", "replace"), digest_size=8).digest()) in self._seen:
+        first = digest = _digest(name)
+        candidate, number = name, self._seen.get(first, 1)
+        while digest in self._seen:
             number += 1
             candidate = f"{name}~{number}"
-        self._seen.add(digest)
+            digest = _digest(candidate)
+        self._seen[first] = number
+        self._seen.setdefault(digest, 1)
         return candidate
+
+
+def _digest(name: str) -> bytes:
+    return blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()
 
 
 @dataclass(frozen=True, slots=True)

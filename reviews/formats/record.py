@@ -61,7 +61,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
     ``external_id`` is the sender's own id and makes intake idempotent per tenant. ``occurred_at`` is
     timezone-aware; None means "when it was received". ``earlier_calls`` are the tool calls of earlier
-    turns of the same conversation; ``hydrated_context`` is the memory text the model was shown.
+    turns of the same conversation, ``earlier_user_messages`` what its user said in them, both oldest first;
+    ``hydrated_context`` is the memory text the model was shown.
     """
 
     external_id: str
@@ -70,6 +71,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     hydrated_context: str = ""
     tool_calls: list[ToolCall] = []
     earlier_calls: list[ToolCall] = []
+    earlier_user_messages: list[str] = []
     tools: list[ToolInfo] = []
     conversation_id: str = ""
     agent: str = ""

@@ -31,6 +31,7 @@ _BOUNDS: dict[str, dict[str, dict[str, Any]]] = {
         "model": {"maxLength": limits.MODEL_CHARS},
         "tool_calls": {"maxItems": limits.TOOL_CALLS},
         "earlier_calls": {"maxItems": limits.EARLIER_CALLS},
+        "earlier_user_messages": {"maxItems": limits.EARLIER_USER_MESSAGES},
         "tools": {"maxItems": limits.TOOLS},
     },
     "ToolCall": {

@@ -8,11 +8,28 @@ from typing import Any
 
 from reviews.formats.content import content_text
 from reviews.formats.errors import RecordError
-from reviews.formats.lenient import parse_lenient
+from reviews.formats.lenient import parse_transcript
 
-__all__ = ["StreamedReply", "join_stream"]
+__all__ = ["StreamedReply", "join_stream", "stream_chunks"]
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+class _Function:
+    """Name and arguments of one call, growing piece by piece."""
+
+    def __init__(self) -> None:
+        self.id: Any = None
+        self._name = ""
+        self._arguments: list[str] = []
+
+    def add(self, piece: Any) -> None:
+        if isinstance(piece, dict):
+            self._name = _text(piece.get("name")) or self._name
+            self._arguments.append(_text(piece.get("arguments")))
+
+    def joined(self) -> dict[str, Any]:
+        return {"name": self._name, "arguments": "".join(self._arguments)}
 
 
 class StreamedReply:
@@ -22,23 +39,24 @@ class StreamedReply:
         self.model = ""
         self._text: list[str] = []
         self._refusal: list[str] = []
-        self._calls: dict[Any, dict[str, Any]] = {}
-        self._function: dict[str, Any] = {}
+        self._calls: dict[int | str, _Function] = {}
+        self._legacy: _Function | None = None
 
     def message(self) -> dict[str, Any]:
         return {
             "role": "assistant",
             "content": "".join(self._text) or None,
             "refusal": "".join(self._refusal) or None,
-            "tool_calls": list(self._calls.values()),
-            "function_call": self._function or None,
+            "tool_calls": [{"id": call.id, "function": call.joined()} for call in self._calls.values()],
+            "function_call": self._legacy.joined() if self._legacy else None,
         }
 
     def add(self, delta: dict[str, Any]) -> None:
         self._text.append(content_text(delta.get("content")))
         self._refusal.append(content_text(delta.get("refusal")))
         if isinstance(function := delta.get("function_call"), dict):
-            _extend(self._function, function)
+            self._legacy = self._legacy or _Function()
+            self._legacy.add(function)
         calls = delta.get("tool_calls")
         for piece in calls if isinstance(calls, list) else []:
             if isinstance(piece, dict):
@@ -48,18 +66,17 @@ class StreamedReply:
         # Some providers leave the index out: a new id then opens a call, no id continues the last one.
         key = piece.get("index")
         if not isinstance(key, int):
-            key = piece.get("id") or next(reversed(self._calls), 0)
-        call = self._calls.setdefault(key, {"id": None, "function": {}})
-        call["id"] = piece.get("id") or call["id"]
-        if isinstance(function := piece.get("function"), dict):
-            _extend(call["function"], function)
+            key = _text(piece.get("id")) or next(reversed(self._calls), 0)
+        call = self._calls.setdefault(key, _Function())
+        call.id = piece.get("id") or call.id
+        call.add(piece.get("function"))
 
 
 def join_stream(text: str) -> StreamedReply:
     """Raises ``RecordError`` when a chunk is not JSON or the stream only reports an error."""
     reply = StreamedReply()
     problem: Any = None
-    for chunk in _chunks(text):
+    for chunk in stream_chunks(text):
         if not isinstance(chunk, dict):
             continue
         problem = problem or chunk.get("error")
@@ -78,7 +95,8 @@ def join_stream(text: str) -> StreamedReply:
     return reply
 
 
-def _chunks(text: str) -> Iterator[Any]:
+def stream_chunks(text: str) -> Iterator[Any]:
+    """The JSON values of an event text one by one; raises ``RecordError`` for one that is not JSON."""
     # Not splitlines: it would also cut at separators that JSON text may hold, like U+2028.
     for line in _LINE_END.split(text):
         # Lines that start with a colon are comments, sent to keep the connection open.
@@ -86,15 +104,9 @@ def _chunks(text: str) -> Iterator[Any]:
             data = line[5:].strip()
             if data and data != "[DONE]":
                 try:
-                    yield parse_lenient(data.encode("utf-8", "replace"))
+                    yield parse_transcript(data.encode("utf-8", "replace"))
                 except RecordError as error:
                     raise RecordError("/response/string", f"found a chunk that is {error.message}") from None
-
-
-def _extend(target: dict[str, Any], piece: dict[str, Any]) -> None:
-    if _text(piece.get("name")):
-        target["name"] = piece["name"]
-    target["arguments"] = target.get("arguments", "") + _text(piece.get("arguments"))
 
 
 def _text(value: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reviews.formats.chat import Chat, cut_turns
 from reviews.formats.errors import RecordError
-from reviews.formats.lenient import parse_lenient
+from reviews.formats.lenient import parse_transcript
 from reviews.formats.origin import LineOrigin
 from reviews.formats.record import TurnRecord
 from reviews.formats.typed import describe
@@ -21,7 +21,7 @@ def read_tau_bench(raw: bytes, origin: LineOrigin) -> Iterator[tuple[int, TurnRe
 
     Raises ``RecordError`` for a document of another shape.
     """
-    document = parse_lenient(raw)
+    document = parse_transcript(raw)
     if not isinstance(document, dict):
         raise RecordError("", f"found {describe(document)}, expected an object with traj")
     if not isinstance(messages := document.get("traj"), list):

@@ -17,6 +17,7 @@ from reviews.models import Turn
 from reviews.models.turns import AnalysisState, Source
 from reviews.services.importing import Progress
 from tests.factories import make_record
+from tests.formats.samples import shared
 
 CHAT = [
     {"role": "user", "content": "Please send the invoice."},
@@ -106,6 +107,39 @@ def test_chat_files_also_compressed_are_read_and_counted_each(tenant, tmp_path):
     assert (answer["accepted"], answer["invalid"]) == (2, 1)
     assert answer["errors"][0]["file"] == str(packed)
     assert answer["errors"][0]["pointer"] == "/format"
+
+
+# Turns and turns with calls. Of provider_wire, the README counts 139 with calls: it passes over 13 turns
+# whose only calls the provider ran itself.
+SHARED_FILES = {
+    "hammerbench_zh.jsonl": ("hammerbench", 123, 123),
+    "otel_genai_examples.jsonl": ("otel-genai", 6, 2),
+    "provider_wire.jsonl": ("provider-wire", 281, 139 + 13),
+    "reports.jsonl": ("reports", 29, 11),
+    "swe_agent_traj.jsonl": ("swe-agent", 13, 13),
+    "tau2_sim_es_en.jsonl": ("tau2", 708, 296),
+    "tau_bench_airline.jsonl": ("tau-bench", 878, 348),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SHARED_FILES))
+def test_every_shared_file_is_imported_under_its_format(tenant, name):
+    format_name, turns, with_calls = SHARED_FILES[name]
+    answer = run_json("--format", format_name, "--strict", shared(name))
+    assert (answer["accepted"], answer["analysed"], answer["invalid"]) == (turns, turns, 0)
+    calls = Turn.objects.for_tenant(tenant).values_list("payload__tool_calls", flat=True)
+    assert sum(bool(of_turn) for of_turn in calls) == with_calls
+    # Recognised, the same turns come out: nothing is stored a second time.
+    again = run_json("--format", "auto", "--strict", shared(name))
+    assert (again["accepted"], again["duplicates"], again["conflicts"]) == (0, turns, 0)
+
+
+def test_a_file_that_no_rule_fits_is_told_what_was_tried(tenant, tmp_path):
+    file = tmp_path / "log.jsonl"
+    file.write_text('{"utterances": []}\n' * 3)
+    answer = run_json("--format", "auto", file)
+    assert (answer["accepted"], answer["invalid"]) == (0, 1)
+    assert "tau-bench (traj)" in answer["errors"][0]["message"]
 
 
 def test_an_agent_is_given_to_turns_without_one_only(tenant, tmp_path):

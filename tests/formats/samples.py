@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from reviews.formats import CriticRecord, IntentRecord, RecordError, ToolCall, ToolInfo, TurnRecord
+from reviews.formats import FORMATS, CriticRecord, IntentRecord, RecordError, ToolCall, ToolInfo, TurnRecord
 from reviews.formats.limits import CRITIC_VERDICTS, INT_MAX, INT_MIN, INTENT_LABELS
+from reviews.formats.origin import FileOrigin, LineOrigin
 
 SHARED = Path(os.environ.get("SHARED_DATA") or Path(__file__).parents[3] / "shared" / "data")
 
@@ -33,6 +34,22 @@ def turn(**fields: Any) -> dict[str, Any]:
 
 def raw(value: Any, **options: Any) -> bytes:
     return json.dumps(value, **options).encode()
+
+
+def cut(format_name: str, document: Any, line: int = 1) -> list[TurnRecord]:
+    """The turns that a reader finds in one document of a file named "log"."""
+    turns = FORMATS[format_name](raw(document), LineOrigin(FileOrigin("log"), line))
+    return [record for _number, record in turns]
+
+
+def stream(*events: dict[str, Any]) -> dict[str, str]:
+    """A streamed reply as recorded: the raw event text."""
+    lines = [f"event: x\r\ndata: {json.dumps(event, ensure_ascii=False)}\r\n\r\n" for event in events]
+    return {"string": ": keep-alive\r\n\r\n" + "".join(lines)}
+
+
+def outcomes(record: TurnRecord) -> list[tuple[str, Any, bool | None, str | None]]:
+    return [(call.name, call.result, call.ok, call.error) for call in record.tool_calls]
 
 
 def refusal(call: Any, *args: Any) -> RecordError:
@@ -90,6 +107,7 @@ records = st.builds(
     hydrated_context=texts,
     tool_calls=st.lists(calls, max_size=2),
     earlier_calls=st.lists(calls, max_size=1),
+    earlier_user_messages=st.lists(texts, max_size=2),
     tools=st.lists(st.builds(ToolInfo, name=names, description=texts), max_size=2),
     conversation_id=texts,
     agent=texts,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reviews.formats.content import content_text, is_media_only, result_value
+from reviews.formats.content import content_text, is_media_only, joined_text, result_value, without_blobs
 
 TEXT = {"type": "text", "text": "hello"}
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -58,3 +58,34 @@ def test_results_keep_json_and_lose_media() -> None:
     assert result_value({"a": 1}) == {"a": 1}
     assert result_value("") == ""
     assert result_value(None) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("hello", "hello"),
+        ([TEXT, IMAGE, TEXT], "hellohello"),
+        (TEXT, "hello"),
+        ([{"type": "refusal", "refusal": "no"}, {"text": 5}, "x", None], "no"),
+        (None, ""),
+        (5, ""),
+    ],
+)
+def test_parts_of_one_text(content: Any, text: str) -> None:
+    assert joined_text(content) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("QUJD" * 501, "[2004 characters]"),
+        ("data:image/png;base64," + "QUJD" * 501, "[2026 characters]"),
+        ("QUJD\r\n" * 401, "[2406 characters]"),
+        ("QUJD" * 500, "QUJD" * 500),
+        ("all good " * 300, "all good " * 300),
+        ("查" * 3000, "查" * 3000),
+        ({"a": ["QUJD" * 501, 1, None]}, {"a": ["[2004 characters]", 1, None]}),
+    ],
+)
+def test_only_long_base64_becomes_a_note(value: Any, expected: Any) -> None:
+    assert without_blobs(value) == expected

@@ -60,6 +60,19 @@ def test_an_error_reply_leaves_the_history(response: Any) -> None:
     assert (first.draft, second.draft) == ("y", "")
 
 
+def test_a_reply_with_a_status_of_failure_says_nothing() -> None:
+    response = {"choices": [{"message": ANSWER}]}
+    assert [r.draft for r in read({"request": {"messages": [ASK]}, "response": response, "status": 500})] == [
+        ""
+    ]
+
+
+def test_a_greeting_is_kept_in_a_log_and_left_out_of_a_request() -> None:
+    messages = [ANSWER, ASK, ANSWER]
+    assert [record.external_id for record in read({"id": "c", "messages": messages})] == ["c/1", "c/2"]
+    assert [record.external_id for record in read({"id": "c", "request": {"messages": messages}})] == ["c/2"]
+
+
 @pytest.mark.parametrize(
     ("document", "spot"),
     [

@@ -5,7 +5,8 @@ from reviews.formats.origin import FileOrigin, LineOrigin
 
 def test_ids_in_use_get_a_suffix_even_when_that_is_taken() -> None:
     file = FileOrigin("f")
-    assert [file.distinct(name) for name in ("a", "a~2", "a", "a", "b")] == ["a", "a~2", "a~3", "a~4", "b"]
+    names = ("a", "a~2", "a", "a", "b", "a~2", "a")
+    assert [file.distinct(name) for name in names] == ["a", "a~2", "a~3", "a~4", "b", "a~2~2", "a~5"]
 
 
 def test_a_line_without_an_id_is_named_after_its_place() -> None:

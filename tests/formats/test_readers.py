@@ -8,7 +8,19 @@ import pytest
 
 from reviews.formats import FORMATS, TurnLine, decode_turn, encode_turn, open_native_lines, open_turns
 from reviews.formats.limits import TURN_BYTES
+from reviews.formats.recognise import recognise_file
+from reviews.formats.record import ToolCall
 from tests.formats.samples import raw, shared, turn
+
+SHARED_FORMATS = {
+    "hammerbench_zh.jsonl": "hammerbench",
+    "otel_genai_examples.jsonl": "otel-genai",
+    "provider_wire.jsonl": "provider-wire",
+    "reports.jsonl": "reports",
+    "swe_agent_traj.jsonl": "swe-agent",
+    "tau2_sim_es_en.jsonl": "tau2",
+    "tau_bench_airline.jsonl": "tau-bench",
+}
 
 
 def read(format_name: str, path: Path, *, keep_draftless: bool = False) -> list[TurnLine]:
@@ -22,6 +34,14 @@ def read(format_name: str, path: Path, *, keep_draftless: bool = False) -> list[
         ("tau-bench", "tau_bench_airline.jsonl", 878, 348, 1002),
         ("openai-chat", "tau2_sim_es_en.jsonl", 708, 296, 874),
         ("openai-chat", "hammerbench_zh.jsonl", 123, 123, 183),
+        ("tau2", "tau2_sim_es_en.jsonl", 708, 296, 874),
+        ("hammerbench", "hammerbench_zh.jsonl", 123, 123, 183),
+        # README: 139 with tools. It counts no turn whose only calls the provider ran without naming them as
+        # functions (see the next test).
+        ("provider-wire", "provider_wire.jsonl", 281, 139 + 13, 319),
+        ("swe-agent", "swe_agent_traj.jsonl", 13, 13, 13),
+        ("otel-genai", "otel_genai_examples.jsonl", 6, 2, 6),
+        ("reports", "reports.jsonl", 29, 11, 29),
     ],
 )
 def test_turns_of_the_shared_transcripts(
@@ -39,10 +59,68 @@ def test_turns_of_the_shared_transcripts(
     assert [line for line in everything if line.record and line.record.draft] == lines
 
 
+def test_turns_whose_only_calls_are_the_providers_own() -> None:
+    own = {"code_interpreter", "file_search", "google_search_web", "tool_search", "web_search"}
+    documents = shared("provider_wire.jsonl").read_bytes().split(b"\n")
+    found = 0
+    for line in read("provider-wire", shared("provider_wire.jsonl")):
+        assert line.record
+        names = {call.name for call in line.record.tool_calls}
+        if names and names <= own and b'"format": "anthropic"' not in documents[line.line - 1][:400]:
+            found += 1
+    assert found == 13
+
+
+@pytest.mark.parametrize("name", sorted(SHARED_FORMATS))
+def test_the_format_of_a_shared_file_is_recognised(name: str) -> None:
+    assert recognise_file(shared(name)) == SHARED_FORMATS[name]
+    assert read("auto", shared(name)) == read(SHARED_FORMATS[name], shared(name))
+
+
+@pytest.mark.parametrize("name", sorted(SHARED_FORMATS.keys() - {"reports.jsonl"}))
+def test_later_turns_carry_what_was_called_and_said_before(name: str) -> None:
+    before: dict[str, tuple[list[ToolCall], list[str]]] = {}
+    for line in read(SHARED_FORMATS[name], shared(name), keep_draftless=True):
+        assert line.record
+        record = line.record
+        assert "history_left_out" not in record.attributes
+        if record.conversation_id not in before and not record.external_id.endswith("/1"):
+            # A turn from before the first user message was left out; what it held is history all the same.
+            before[record.conversation_id] = ([*record.earlier_calls], [*record.earlier_user_messages])
+        called, said = before.setdefault(record.conversation_id, ([], []))
+        assert (record.earlier_calls, record.earlier_user_messages) == (called, said)
+        called.extend(record.tool_calls)
+        if record.user_message.strip():
+            said.append(record.user_message)
+
+
+@pytest.mark.parametrize(
+    ("name", "succeeded", "failed"),
+    [
+        # The simulator's own flag, on every result.
+        ("tau2_sim_es_en.jsonl", 314, 48),
+        ("provider_wire.jsonl", 102, 15),
+        # These formats state nothing.
+        ("tau_bench_airline.jsonl", 0, 0),
+        ("hammerbench_zh.jsonl", 0, 0),
+        ("swe_agent_traj.jsonl", 0, 0),
+        ("otel_genai_examples.jsonl", 0, 0),
+        ("reports.jsonl", 0, 0),
+    ],
+)
+def test_success_is_what_the_format_states(name: str, succeeded: int, failed: int) -> None:
+    records = [line.record for line in read(SHARED_FORMATS[name], shared(name)) if line.record]
+    calls = [call for record in records for call in record.tool_calls]
+    assert sum(call.ok is True for call in calls) == succeeded
+    assert sum(call.ok is False for call in calls) == failed
+    assert all(call.error for call in calls if call.ok is False)
+    assert not any(call.error for call in calls if call.ok is not False)
+
+
 @pytest.mark.parametrize(
     ("format_name", "name"),
     [
-        ("tau-bench", "tau_bench_airline.jsonl"),
+        *((format_name, name) for name, format_name in SHARED_FORMATS.items()),
         ("openai-chat", "tau2_sim_es_en.jsonl"),
         ("openai-chat", "hammerbench_zh.jsonl"),
         ("openai-chat", "provider_wire.jsonl"),
@@ -54,10 +132,9 @@ def test_every_turn_read_from_a_file_is_a_good_native_turn(format_name: str, nam
             assert decode_turn(encode_turn(line.record)) == line.record
 
 
-@pytest.mark.parametrize("name", ["tau_bench_airline.jsonl", "tau2_sim_es_en.jsonl"])
+@pytest.mark.parametrize("name", ["tau_bench_airline.jsonl", "tau2_sim_es_en.jsonl", "reports.jsonl"])
 def test_every_call_of_the_agent_finds_its_result(name: str) -> None:
-    format_name = "tau-bench" if name.startswith("tau_bench") else "openai-chat"
-    for line in read(format_name, shared(name), keep_draftless=True):
+    for line in read(SHARED_FORMATS[name], shared(name), keep_draftless=True):
         assert line.record
         assert all(call.result is not None for call in line.record.tool_calls)
 
@@ -72,8 +149,14 @@ def test_wire_recordings_of_other_providers_are_errors_of_their_lines() -> None:
     assert not any(b";base64," in encode_turn(record) for record in records)
 
 
-@pytest.mark.parametrize("name", ["reports.jsonl", "swe_agent_traj.jsonl", "otel_genai_examples.jsonl"])
-@pytest.mark.parametrize("format_name", sorted(FORMATS))
+@pytest.mark.parametrize(
+    ("format_name", "name"),
+    [
+        (format_name, name)
+        for name in ("reports.jsonl", "swe_agent_traj.jsonl", "otel_genai_examples.jsonl")
+        for format_name in sorted(FORMATS.keys() - {SHARED_FORMATS[name]})
+    ],
+)
 def test_a_file_of_another_format_gives_errors_not_a_crash(format_name: str, name: str) -> None:
     lines = read(format_name, shared(name))
     assert lines

@@ -70,3 +70,10 @@ def test_a_chunk_that_is_not_json() -> None:
 def test_odd_chunks_are_passed_over() -> None:
     text = 'data: 5\ndata: {"choices": 5}\ndata: {"choices": [5, {"delta": 5}]}\nevent: x\n'
     assert join_stream(text).message()["content"] is None
+
+
+def test_odd_ids_of_calls_are_no_names_of_calls() -> None:
+    message = join_stream(
+        stream({"tool_calls": [{"id": [], "function": {"name": "a"}}, {"id": {}}]})
+    ).message()
+    assert [call["function"]["name"] for call in message["tool_calls"]] == ["a"]

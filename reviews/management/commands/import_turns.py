@@ -13,7 +13,7 @@ from typing import IO, Any
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError
 
-from reviews.formats import FORMATS
+from reviews.formats import AUTO, FORMATS
 from reviews.formats.limits import AGENT_CHARS
 from reviews.management.arguments import add_tenant_argument, complain, tenant_of
 from reviews.services.errors import DomainError
@@ -31,7 +31,10 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add = parser.add_argument
         add_tenant_argument(parser, required=True)
-        add("--format", choices=sorted(FORMATS), required=True, help="format of the files")
+        add(
+            "--format", choices=[AUTO, *sorted(FORMATS)], required=True,
+            help="format of the files; auto: told from the first documents of each",
+        )  # fmt: skip
         add("--agent", default="", metavar="NAME", help="agent of the turns that name none")
         add("--jobs", type=int, metavar="N", help="worker processes (default: one a processor; 1: none)")
         add("--json", action="store_true", help="print one JSON object instead of sentences")
