@@ -28,8 +28,16 @@ __all__ = [
     "left_strip_length",
 ]
 
+#: The last two are found by the evidence profile only (``reviews.core.evidence_profile``).
 FabricationKind = Literal[
-    "uuid", "short_hex_near_verb", "short_hex_near_key", "kv", "verb_claim", "intent_action_no_tool"
+    "uuid",
+    "short_hex_near_verb",
+    "short_hex_near_key",
+    "kv",
+    "verb_claim",
+    "intent_action_no_tool",
+    "tool_output_shape",
+    "claimed_identifier",
 ]
 FabricationSeverity = Literal["low", "medium", "high"]
 
