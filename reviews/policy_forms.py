@@ -11,7 +11,7 @@ from reviews.core.fabrication import FabricationKind
 from reviews.core.settings import SettingsError, TenantSettings, parse_settings
 from reviews.forms import PlainForm
 from reviews.list_fields import LinesField, PairsField, PreferencesField, Typed
-from reviews.setting_words import BY_KIND, MODE_NAMES, SETTINGS, SOURCE_NAMES
+from reviews.setting_words import BY_KIND, MODE_NAMES, PROFILE_NAMES, SETTINGS, SOURCE_NAMES
 
 KINDS: tuple[str, ...] = get_args(FabricationKind)
 
@@ -35,6 +35,7 @@ class PolicyForm(NoteForm):
     """
 
     fabrication_check_mode = forms.ChoiceField(choices=list(MODE_NAMES.items()))
+    detection_profile = forms.ChoiceField(choices=list(PROFILE_NAMES.items()))
     identifier_keys = LinesField()
     tool_trigger_keywords = PairsField(what="the tool's name")
     fabrication_refuse_min_confidence = forms.FloatField(min_value=0, max_value=1)

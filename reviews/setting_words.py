@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from reviews.core.memory_assertions import digest_of
-from reviews.core.settings import ConfidenceSource, Mode, TenantSettings
+from reviews.core.settings import ConfidenceSource, DetectionProfile, Mode, TenantSettings
 from reviews.models.turns import Kind
 
 #: How a setting is shown and typed.
@@ -25,6 +25,12 @@ MODE_NAMES: dict[Mode, str] = {
 SOURCE_NAMES: dict[ConfidenceSource, str] = {
     "raw": "Raw: the detector’s fixed number for each kind",
     "calibrated": "Calibrated: how often findings like it were right, by this tenant’s labels",
+}
+
+
+PROFILE_NAMES: dict[DetectionProfile, str] = {
+    "evidence": "Evidence: claims by sentence, held against what ran, was said and was known",
+    "reference": "Reference: the findings of symfonic-core 9.12.0",
 }
 
 
@@ -53,6 +59,7 @@ SECTIONS = (
         "What the detector looks for, and what becomes of a draft with findings.",
         (
             Setting("fabrication_check_mode", "Mode", "", "choice"),
+            Setting("detection_profile", "Detector", "", "choice"),
             Setting(
                 "identifier_keys",
                 "Identifier keys",
@@ -314,6 +321,7 @@ def in_words(name: str, value: Any) -> str:
     names: Mapping[str, str] = {
         "fabrication_check_mode": MODE_NAMES,
         "fabrication_confidence_source": SOURCE_NAMES,
+        "detection_profile": PROFILE_NAMES,
     }.get(name, {})  # type: ignore[assignment]
     return names.get(value, str(value))
 

@@ -24,8 +24,10 @@ CLAIM = "I sent the invoice. The task_id=job-4711 is queued as 6f9619ff-8b86-401
 
 
 def make_tenant(slug: str = "acme", **settings: Any) -> Tenant:
-    """A tenant with a published policy; keyword arguments are settings. Nothing is sampled unless asked."""
+    """A tenant with a published policy; keyword arguments are settings. Nothing is sampled, and the
+    reference detector looks, unless asked otherwise."""
     settings.setdefault("audit_sample_rate", 0)
+    settings.setdefault("detection_profile", "reference")
     tenant = Tenant.objects.create(slug=slug, name=slug.capitalize())
     publishing.publish_settings(tenant=tenant, author=None, values=settings)
     return tenant

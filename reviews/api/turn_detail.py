@@ -13,7 +13,7 @@ from reviews.services.errors import NotFoundError
 from reviews.services.rows import PAYLOAD_COLUMNS
 
 _PAYLOAD = PAYLOAD_COLUMNS[2:]  # without the ids
-_LISTS = frozenset({"tool_calls", "earlier_calls", "tools"})
+_LISTS = frozenset({"tool_calls", "earlier_calls", "earlier_user_messages", "tools", "claims"})
 
 
 def read_turn(*, tenant: Tenant, **wanted: Any) -> dict[str, Any]:
@@ -141,6 +141,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "calibrated_confidence": finding.calibrated_confidence,
         "span": [finding.span_start, finding.span_end],
         "grounded_sources": finding.grounded_sources or [],
+        "evidence": finding.evidence,
         "label": finding.label,
         "labelled_by": finding.labelled_by.username if finding.labelled_by else None,
         "labelled_at": finding.labelled_at,

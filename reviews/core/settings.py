@@ -21,6 +21,7 @@ from reviews.core.patterns import PatternError, compile_pattern
 __all__ = [
     "MODES",
     "ConfidenceSource",
+    "DetectionProfile",
     "Mode",
     "Preference",
     "SettingsError",
@@ -32,6 +33,7 @@ __all__ = [
 Mode = Literal["off", "observe", "revise", "refuse"]
 MODES: tuple[Mode, ...] = ("off", "observe", "revise", "refuse")
 ConfidenceSource = Literal["raw", "calibrated"]
+DetectionProfile = Literal["evidence", "reference"]
 
 MAX_PREFERENCES = 50
 MAX_STATEMENT_LENGTH = 500
@@ -65,6 +67,9 @@ class TenantSettings:
         fabrication_refuse_min_confidence_by_kind: The same for one kind of finding, in its place.
         fabrication_confidence_source: Whether thresholds read the detector's ``raw`` confidence or the one
             ``calibrated`` on the tenant's labels.
+        detection_profile: Which detector looks: ``evidence`` (claims by sentence, held against named
+            sources) or ``reference`` (the findings of symfonic-core 9.12.0). Versions of the policy that say
+            nothing of it were written for ``reference``.
         identifier_keys: Keys that name identifiers here, beside the built-in ones.
         tool_trigger_keywords: Tool name to the words in a query that ask for it.
         grounding_tool_fragments: Claim verb to fragments of tool names that ground it, beside the built-in.
@@ -103,6 +108,7 @@ class TenantSettings:
     fabrication_refuse_min_confidence: float = 0.8
     fabrication_refuse_min_confidence_by_kind: Mapping[str, float] = field(default_factory=dict)
     fabrication_confidence_source: ConfidenceSource = "raw"
+    detection_profile: DetectionProfile = "evidence"
     identifier_keys: tuple[str, ...] = ()
     tool_trigger_keywords: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     grounding_tool_fragments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -175,7 +181,8 @@ def read_settings(values: Mapping[str, Any] | None) -> tuple[TenantSettings, lis
         SettingsError: as ``parse_settings``, for values.
     """
     unknown = [name for name in values or {} if name not in _CHECKS]
-    return parse_settings({name: value for name, value in (values or {}).items() if name in _CHECKS}), unknown
+    known = {name: value for name, value in (values or {}).items() if name in _CHECKS}
+    return parse_settings({"detection_profile": "reference", **known}), unknown
 
 
 def _pattern(value: Any, path: str, problems: check.Problems) -> str:
@@ -225,6 +232,7 @@ _CHECKS: Final[dict[str, check.Check]] = {
         check.one_of(get_args(FabricationKind)), check.unit, what="a kind of finding to a confidence"
     ),
     "fabrication_confidence_source": check.one_of(get_args(ConfidenceSource)),
+    "detection_profile": check.one_of(get_args(DetectionProfile)),
     "identifier_keys": check.list_of(check.key, what="keys"),
     "tool_trigger_keywords": check.map_of(
         _tool,

@@ -40,6 +40,7 @@ def build_tenant(script: Script, *, now: datetime, seed: int) -> DemoTenant:
         users=script.users,
         turns=add_reviews(tuple(turns), script, now=now, rng=rng, texts=texts),
         skills=script.skills,
+        detector=script.detector,
     )
 
 

@@ -59,6 +59,7 @@ class DemoTenant:
     users: tuple[DemoUser, ...]
     turns: tuple[DemoTurn, ...]
     skills: tuple[DemoSkill, ...] = ()
+    detector: Literal["reference", "evidence"] = "reference"
 
 
 @dataclass(frozen=True)

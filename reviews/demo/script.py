@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from reviews.demo.model import DemoUser, Label
 from reviews.demo.skills import DemoSkill
@@ -91,6 +91,8 @@ class Script:
     open_share: float = 0.4
     #: How often every scenario is played, times its own number.
     volume: int = 1
+    #: Which detector looks at its turns. The truth of each finding is told in the reference one's terms.
+    detector: Literal["reference", "evidence"] = "reference"
 
 
 def C(name: str, args: Any = None, result: Any = None, error: str | None = None) -> Call:  # noqa: N802

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand
 
 from reviews.management.arguments import add_tenant_argument, complain, tenant_of
 from reviews.management.waiting import as_json, told, wait_for
+from reviews.models import Tenant
 from reviews.models.jobs import JobKind, JobState
 from reviews.services import jobs
 from reviews.services.errors import DomainError
@@ -19,13 +20,17 @@ from reviews.tasks import hint_jobs
 
 
 class JobCommand(BaseCommand):
-    """Starts a job of ``kind``, which takes no parameters; ``describe`` puts its result into a sentence."""
+    """Starts a job of ``kind``; ``describe`` puts its result into a sentence."""
 
     requires_system_checks = [Tags.database]
     kind: JobKind
 
     def describe(self, result: dict[str, Any]) -> str:
         raise NotImplementedError
+
+    def parameters_of(self, tenant: Tenant, options: dict[str, Any]) -> dict[str, Any]:
+        """What the job is started with. Raises DomainError or CommandError where it cannot be."""
+        return {}
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_tenant_argument(parser, required=True)
@@ -35,7 +40,8 @@ class JobCommand(BaseCommand):
     def handle(self, *, tenant: str, **options: Any) -> None:
         here = tenant_of(tenant)
         try:
-            job = jobs.start_job(tenant=here, kind=self.kind, parameters={}, actor=None)
+            parameters = self.parameters_of(here, options)
+            job = jobs.start_job(tenant=here, kind=self.kind, parameters=parameters, actor=None)
             hint_jobs()
             if options["wait"]:
                 job = wait_for(here, job.pk, sys.stderr)

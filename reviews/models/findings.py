@@ -27,6 +27,9 @@ class Finding(TenantModel):
     span_start = models.PositiveIntegerField()
     span_end = models.PositiveIntegerField()
     grounded_sources = JsonText(null=True)
+    evidence = JsonText(
+        null=True, help_text="By the evidence profile: what ran, what it was held against, what is missing."
+    )
     label = models.CharField(max_length=11, choices=Label, default="", blank=True)
     labelled_by = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False

@@ -78,6 +78,8 @@ class Kind(models.TextChoices):
     SHORT_HEX_NEAR_VERB = "short_hex_near_verb", "Hex near claim"
     KV = "kv", "Key and value"
     INTENT_ACTION_NO_TOOL = "intent_action_no_tool", "Asked, no tool ran"
+    TOOL_OUTPUT_SHAPE = "tool_output_shape", "Invented result"
+    CLAIMED_IDENTIFIER = "claimed_identifier", "Identifier in a claim"
 
 
 class Label(models.TextChoices):
@@ -142,6 +144,8 @@ class Turn(TenantModel):
     has_short_hex_near_verb = models.BooleanField(default=False)
     has_kv = models.BooleanField(default=False)
     has_intent_action_no_tool = models.BooleanField(default=False)
+    has_tool_output_shape = models.BooleanField(default=False)
+    has_claimed_identifier = models.BooleanField(default=False)
     max_severity = models.PositiveSmallIntegerField(choices=Severity, default=Severity.NONE)
     max_confidence = models.FloatField(default=0.0)
     draft_offset = models.PositiveIntegerField(
@@ -289,6 +293,7 @@ class TurnPayload(TenantModel):
     hydrated_context = models.TextField(default="", blank=True)
     tool_calls = JsonText(null=True)
     earlier_calls = JsonText(null=True)
+    earlier_user_messages = JsonText(null=True)
     tools = JsonText(null=True)
     intent = JsonText(null=True)
     critic = JsonText(null=True)
@@ -296,6 +301,9 @@ class TurnPayload(TenantModel):
     attributes = JsonText(null=True)
     runtime_event = JsonText(
         null=True, help_text="The FabricationDetectedEvent the runtime sent, as it came."
+    )
+    claims = JsonText(
+        null=True, help_text="Claims that the evidence profile found grounded, and by what, in text order."
     )
     analysis_error = models.TextField(default="", blank=True)
     corrected_answer = models.TextField(default="", blank=True)

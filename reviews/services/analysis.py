@@ -10,7 +10,7 @@ import logging
 import secrets
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,10 +27,18 @@ from reviews.models.turns import AnalysisState, ReviewState
 from reviews.services.assertion_rows import ASSERTION_COLUMNS, assertion_keys, assertion_rows
 from reviews.services.counting import Tally, add_counts, add_tally, day_of, stored_gate, turn_names
 from reviews.services.critic_rows import CRITIC_COLUMNS, verdict_for
+from reviews.services.history import with_history
 from reviews.services.judge import Judgement, Policy, Shadowed, judge, with_runtime
 from reviews.services.policies import current_policy
 from reviews.services.profiles import profile_ids
-from reviews.services.rows import FINDING_COLUMNS, JUDGED_COLUMNS, counters_of, finding_rows, judged_values
+from reviews.services.rows import (
+    FINDING_COLUMNS,
+    JUDGED_COLUMNS,
+    claims_value,
+    counters_of,
+    finding_rows,
+    judged_values,
+)
 from reviews.services.shadow import record_shadow
 
 logger = logging.getLogger(__name__)
@@ -161,11 +169,18 @@ def _judge(batch: _Batch) -> None:
     policies = {
         tenant_id: current_policy(tenant=tenant_id) for tenant_id in {t.tenant_id for t in batch.turns}
     }
+    by_tenant: dict[int, list[Turn]] = {}
+    for turn in batch.turns:
+        by_tenant.setdefault(turn.tenant_id, []).append(turn)
+    records: dict[int, TurnRecord] = {}
+    for tenant_id, turns in by_tenant.items():
+        records |= stored_records(policy=policies[tenant_id], turns=turns, payloads=payloads)
     for turn in batch.turns:
         policy = policies[turn.tenant_id]
         try:
             payload = payloads[turn.pk]
-            judgement = judge(stored_record(turn, payload), policy)
+            record = records.get(turn.pk) or stored_record(turn, payload)
+            judgement = judge(record, policy)
             judgement = with_runtime(judgement, payload.runtime_event)
         except Exception as error:
             # Whatever is wrong with one turn must not hold up the others; it is kept, counted and shown.
@@ -212,6 +227,7 @@ def store_judgements(
     shadowed: list[tuple[int, Shadowed]] = []
     verdicts: list[tuple[Any, ...]] = []
     assertions: list[tuple[Any, ...]] = []
+    claims: list[tuple[Any, int]] = []
     for turn, judgement, policy in judged:
         is_new = turn.policy_version_id is None and turn.gate_confidence is None
         day, profile_id = day_of(turn.occurred_at), profiles.get(judgement.profile)
@@ -237,6 +253,8 @@ def store_judgements(
         )
         values = judged_values(judgement, analysed_at=at, policy_version_id=policy.id, critic=critic)
         rows.append((*values, "", None, profile_id, turn.pk))
+        if judgement.grounded or turn.analysed_at is not None:
+            claims.append((claims_value(judgement), turn.pk))
         findings.extend((turn.pk, *row) for row in finding_rows(tenant_id, judgement))
         made, agent, when = judgement.assertions, turn.agent, turn.occurred_at
         tally.assertions.update(assertion_keys(made, day=day, agent=agent))
@@ -246,6 +264,8 @@ def store_judgements(
         _drop_assertions(tenant_id, replaced, tally)
         Finding.objects.for_tenant(tenant_id).filter(turn_id__in=replaced).delete()
     update_rows(Turn, (*JUDGED_COLUMNS, "claim", "lease_until", "profile_id"), rows)
+    if claims:
+        update_rows(TurnPayload, ("claims",), claims, key="turn_id")
     if findings:
         insert_rows(Finding, FINDING_COLUMNS, findings)
     if verdicts:
@@ -301,6 +321,23 @@ def _give_back(turn: Turn, error: str) -> bool:
     return spent
 
 
+def stored_records(
+    *, policy: Policy, turns: Sequence[Turn], payloads: Mapping[int, TurnPayload]
+) -> dict[int, TurnRecord]:
+    """The records that stored turns of one tenant came from, by the turns' ids, with what their conversations
+    held before as far as the policy's detector reads it. One that cannot be read is left out."""
+    found: list[tuple[int, TurnRecord]] = []
+    for turn in turns:
+        try:
+            found.append((turn.pk, stored_record(turn, payloads[turn.pk])))
+        except Exception:  # noqa: S112  (told, and kept, by whoever reads it alone)
+            continue
+    if not found or policy.settings.detection_profile == "reference":
+        return dict(found)
+    told = with_history(tenant_id=turns[0].tenant_id, records=found)
+    return dict(zip((turn_id for turn_id, _ in found), told, strict=True))
+
+
 def stored_record(turn: Turn, payload: TurnPayload) -> TurnRecord:
     """The record that a stored turn came from."""
     return TurnRecord(
@@ -310,6 +347,7 @@ def stored_record(turn: Turn, payload: TurnPayload) -> TurnRecord:
         hydrated_context=payload.hydrated_context,
         tool_calls=msgspec.convert(payload.tool_calls or [], list[ToolCall]),
         earlier_calls=msgspec.convert(payload.earlier_calls or [], list[ToolCall]),
+        earlier_user_messages=payload.earlier_user_messages or [],
         tools=msgspec.convert(payload.tools or [], list[ToolInfo]),
         conversation_id=turn.conversation_id,
         agent=turn.agent,

@@ -111,7 +111,10 @@ def _people(demo: Demo, password: str) -> dict[str, User]:
 def _load_tenant(source: DemoTenant, people: dict[str, User], now: datetime) -> Loaded:
     began = _time(source.turns[0]) - HEAD_START
     owner = next(user.username for user in source.users if user.role == Role.OWNER.value)
-    tenant = tenants.create_tenant(name=source.name, slug=source.slug, owner=people[owner], at=began)
+    detector = {"detection_profile": source.detector}
+    tenant = tenants.create_tenant(
+        name=source.name, slug=source.slug, owner=people[owner], values=detector, at=began
+    )
     for user in source.users:
         if user.username != owner:
             tenants.add_member(
@@ -126,6 +129,7 @@ def _load_tenant(source: DemoTenant, people: dict[str, User], now: datetime) -> 
     ids = _store(tenant, first)
     decisions = _decide(tenant, early, ids, people)
     tuned = {
+        **detector,
         "fabrication_check_mode": source.mode,
         "fabrication_refuse_min_confidence": source.refuse_min_confidence,
         "identifier_keys": source.identifier_keys,
@@ -245,14 +249,14 @@ def _visits(turns: Sequence[DemoTurn]) -> list[_Visit]:
 
 def _decide(tenant: Tenant, visits: Sequence[_Visit], ids: dict[str, int], people: dict[str, User]) -> int:
     """Make the decisions of these visits; returns how many."""
-    findings: dict[int, list[tuple[int, str]]] = {}
-    for turn_id, position, identifier in (
+    findings: dict[int, list[tuple[int, str, bool]]] = {}
+    for turn_id, position, identifier, evidence in (
         Finding.objects.for_tenant(tenant)
         .filter(turn_id__in={ids[visit.external_id] for visit in visits})
         .order_by("turn_id", "position")
-        .values_list("turn_id", "position", "identifier")
+        .values_list("turn_id", "position", "identifier", "evidence")
     ):
-        findings.setdefault(turn_id, []).append((position, identifier))
+        findings.setdefault(turn_id, []).append((position, identifier, evidence is None))
     made = 0
     for visit in visits:
         turn_id = ids[visit.external_id]
@@ -283,14 +287,20 @@ def _review(
     tenant: Tenant,
     actor: User,
     turn_id: int,
-    findings: list[tuple[int, str]],
+    findings: list[tuple[int, str, bool]],
     said: DemoReview,
     *,
     at: datetime,
 ) -> int:
     """One person's visit to a turn, a second from step to step; returns the decisions it left."""
     version = first = Turn.objects.for_tenant(tenant).values_list("version", flat=True).get(pk=turn_id)
-    labelled = [(position, said.labels[name]) for position, name in findings if name in said.labels]
+    # The evidence profile calls its findings otherwise: they are judged by what is known of the turn.
+    overall = Label.FABRICATED if Label.FABRICATED in said.labels.values() else Label.FALSE_ALARM
+    labelled = [
+        (position, said.labels.get(name, overall.value))
+        for position, name, is_reference in findings
+        if said.labels and (name in said.labels or not is_reference)
+    ]
     for position, label in labelled:
         version = review.label_finding(
             tenant=tenant,

@@ -15,7 +15,13 @@ from reviews.models.turns import Kind
 SHOWN_CHARACTERS = 20_000
 
 #: Kinds whose identifier is a token that could be looked for; a claim of an action is about tools instead.
-_TOKEN_KINDS = (Kind.UUID, Kind.SHORT_HEX_NEAR_KEY, Kind.SHORT_HEX_NEAR_VERB, Kind.KV)
+_TOKEN_KINDS = (
+    Kind.UUID,
+    Kind.SHORT_HEX_NEAR_KEY,
+    Kind.SHORT_HEX_NEAR_VERB,
+    Kind.KV,
+    Kind.CLAIMED_IDENTIFIER,
+)
 
 
 @dataclass(frozen=True)
@@ -40,8 +46,9 @@ class CallView:
 
 @dataclass(frozen=True)
 class ClaimEvidence:
-    """What is known about one finding."""
+    """What is known about one finding. ``is_token``: it is about a text that could be looked for."""
 
+    is_token: bool
     near_misses: list[NearMiss]
     tool_hint: ToolHint | None
     ran: list[str]
@@ -91,9 +98,9 @@ def claim_evidence(finding: Finding, payload: TurnPayload) -> ClaimEvidence:
     ran = [call["name"] for call in calls]
     if finding.kind == Kind.VERB_CLAIM:
         offered = [tool["name"] for tool in payload.tools or []]
-        return ClaimEvidence([], nearest_tool(finding.identifier, ran, offered), ran, "")
+        return ClaimEvidence(False, [], nearest_tool(finding.identifier, ran, offered), ran, "")
     if finding.kind not in _TOKEN_KINDS:
-        return ClaimEvidence([], None, ran, "")
+        return ClaimEvidence(False, [], None, ran, "")
     sources = [("user message", payload.user_message), ("context", payload.hydrated_context)]
     for number, call in enumerate(calls, 1):
         sources += [(f"call {number} {call['name']}, {what}", text) for what, text in _texts_of(call)]
@@ -104,7 +111,7 @@ def claim_evidence(finding: Finding, payload: TurnPayload) -> ClaimEvidence:
             earlier = call["name"]
         sources += [(f"earlier call {call['name']}, {what}", text) for what, text in texts]
     misses = near_misses(finding.identifier, [(label, text) for label, text in sources if text])
-    return ClaimEvidence(misses, None, ran, earlier)
+    return ClaimEvidence(True, misses, None, ran, earlier)
 
 
 def _texts_of(call: dict[str, Any]) -> list[tuple[str, str]]:

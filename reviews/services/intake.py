@@ -16,6 +16,7 @@ from reviews.models.turns import AnalysisState, CriticStanding, Source
 from reviews.services.assertion_rows import ASSERTION_COLUMNS
 from reviews.services.counting import Tally, add_tally, day_of
 from reviews.services.critic_rows import CRITIC_COLUMNS
+from reviews.services.history import with_history
 from reviews.services.judge import Judgement, Policy, judge
 from reviews.services.policies import current_policy
 from reviews.services.profiles import profile_ids
@@ -86,7 +87,10 @@ def check_turn(*, tenant: Tenant, record: TurnRecord) -> Checked:
     conflict it is that of the draft just sent, while the stored turn stays as it was.
     """
     policy = current_policy(tenant=tenant)
-    judgement = judge(record, policy)
+    told = record
+    if policy.settings.detection_profile != "reference":
+        (told,) = with_history(tenant_id=tenant.pk, records=[(None, record)])
+    judgement = judge(told, policy)
     prepared = prepare(
         record,
         tenant_id=tenant.pk,

@@ -11,7 +11,7 @@ from reviews.core.acknowledgments import is_trivial_acknowledgment
 from reviews.core.assertion_suites import SuiteVerdict
 from reviews.core.calibration import CalibrationTable
 from reviews.core.critic_gate import GateDecision, decide_gate
-from reviews.core.fabrication import FabricationFinding, detect_fabrication, left_strip_length
+from reviews.core.fabrication import FabricationFinding, left_strip_length
 from reviews.core.grounding_rules import GroundingRules
 from reviews.core.intent import IntentClassifier, IntentVerdict
 from reviews.core.outcome import FabricationAction, FabricationOutcome, apply_fabrication_policy
@@ -20,6 +20,7 @@ from reviews.core.profiles import Group, Profile, profile_of, subject_of, thousa
 from reviews.core.settings import TenantSettings
 from reviews.formats.record import CriticRecord, ToolCall, TurnRecord
 from reviews.services.assertion_rows import evaluate_suites
+from reviews.services.detection import NOTHING, Detected, detect
 from reviews.services.sampling import is_drawn
 
 #: Confidence in thousandths times ten, plus severity: see ``Turn.priority``.
@@ -100,7 +101,8 @@ class Judgement:
 
     ``audit_rate`` is set when the turn is in the audit sample, to the rate it was drawn at. ``recorded`` is
     the verdict of the runtime's own critic, when it came with the turn. ``assertions`` are the verdicts of
-    the policy's suites on the turn's attributes.
+    the policy's suites on the turn's attributes. ``evidence`` has for each finding what its claim was held
+    against (None where the detector does not say), ``grounded`` the claims that something bears out.
     """
 
     intent: IntentVerdict | None
@@ -115,6 +117,8 @@ class Judgement:
     audit_rate: float | None = None
     shadowed: Shadowed | None = None
     assertions: tuple[SuiteVerdict, ...] = ()
+    evidence: Sequence[dict[str, Any] | None] = ()
+    grounded: Sequence[dict[str, Any]] = ()
 
     @property
     def findings(self) -> Sequence[FabricationFinding]:
@@ -139,7 +143,8 @@ def judge(record: TurnRecord, policy: Policy) -> Judgement:
 
     The intent verdict that came with the turn is used; without one, the user's message is classified.
     """
-    intent, outcome, profile = _apply(record, policy)
+    applied = _apply(record, policy)
+    intent, outcome, profile = applied.intent, applied.outcome, applied.profile
     offset = left_strip_length(record.draft)
     settings, shadow = policy.settings, policy.shadow
     gate, decision = gate_of(record, policy, outcome.findings, intent)
@@ -150,7 +155,7 @@ def judge(record: TurnRecord, policy: Policy) -> Judgement:
     )
     shadowed = None
     if shadow is not None and shadow.id is not None:
-        theirs = _apply(record, shadow)[1].action_taken
+        theirs = _apply(record, shadow).outcome.action_taken
         shadowed = Shadowed(shadow.id, shadow.number, outcome.action_taken, theirs)
     return Judgement(
         intent=intent,
@@ -165,27 +170,27 @@ def judge(record: TurnRecord, policy: Policy) -> Judgement:
         audit_rate=settings.audit_sample_rate if drawn else None,
         shadowed=shadowed,
         assertions=evaluate_suites(record, settings),
+        evidence=applied.detected.evidence,
+        grounded=applied.detected.grounded,
     )
 
 
-def _apply(
-    record: TurnRecord, policy: Policy
-) -> tuple[IntentVerdict | None, FabricationOutcome, Profile | None]:
+class _Applied(NamedTuple):
+    intent: IntentVerdict | None
+    detected: Detected
+    outcome: FabricationOutcome
+    profile: Profile | None
+
+
+def _apply(record: TurnRecord, policy: Policy) -> _Applied:
     settings = policy.settings
     intent: IntentVerdict | None = None
-    findings: list[FabricationFinding] = []
+    detected = NOTHING
     if settings.fabrication_check_mode != "off":
         intent = intent_of(record, settings)
-        findings = detect_fabrication(
-            record.draft,
-            [detector_call(call) for call in record.tool_calls],
-            hydrated_context=record.hydrated_context,
-            user_message=record.user_message,
-            identifier_keys=settings.identifier_keys,
-            intent_verdict=intent,
-            rules=policy.rules,
-        )
+        detected = detect(record, settings, policy.rules, intent)
     names = [call.name for call in record.tool_calls]
+    findings = detected.findings
     outcome = apply_fabrication_policy(
         findings=findings,
         mode=settings.fabrication_check_mode,
@@ -196,7 +201,7 @@ def _apply(
         and settings.fabrication_confidence_source == "calibrated",
         draft=record.draft,
     )
-    return intent, outcome, profile_of(outcome.findings, names)
+    return _Applied(intent, detected, outcome, profile_of(outcome.findings, names))
 
 
 def calibrated_confidences(
@@ -263,14 +268,6 @@ def intent_of(record: TurnRecord, settings: TenantSettings) -> IntentVerdict | N
     if not record.user_message:
         return None
     return _classifier.classify(record.user_message, settings.tool_trigger_keywords)
-
-
-def detector_call(call: ToolCall) -> dict[str, Any]:
-    """A call in the shape the detector reads; the text of a failure grounds what the draft quotes of it."""
-    found = {"name": call.name, "args": call.args, "result": call.result}
-    if call.error:
-        found["output"] = call.error
-    return found
 
 
 def snippet_of(draft: str, findings: Sequence[FabricationFinding], offset: int) -> Snippet:

@@ -19,6 +19,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
+from reviews.formats.record import TurnRecord
 from reviews.models import (
     AssertionResult,
     Finding,
@@ -31,7 +32,7 @@ from reviews.models import (
     TurnPayload,
 )
 from reviews.models.turns import AnalysisState, Source
-from reviews.services.analysis import store_judgements, stored_record
+from reviews.services.analysis import store_judgements, stored_record, stored_records
 from reviews.services.assertion_rows import standing_of
 from reviews.services.counting import Tally, add_tally, stored_gate
 from reviews.services.errors import InvalidError
@@ -164,6 +165,7 @@ class _Batch:
     version: PolicyVersion
     policy: Policy
     stored: _Stored
+    records: dict[int, TurnRecord] = field(default_factory=dict)
     to_store: list[tuple[Turn, Judgement, Policy]] = field(default_factory=list)
     to_mark: list[int] = field(default_factory=list)
     changes: list[RejudgedTurn] = field(default_factory=list)
@@ -173,6 +175,7 @@ class _Batch:
     def judge_all(self, turns: Sequence[Turn]) -> list[Turn]:
         """Judge turns until all are done or time is up; returns those it came to."""
         until = time.monotonic() + SECONDS_PER_STEP
+        self.records = stored_records(policy=self.policy, turns=turns, payloads=self.stored.payloads)
         for n, turn in enumerate(turns, start=1):
             self._judge(turn)
             if time.monotonic() >= until:
@@ -187,7 +190,8 @@ class _Batch:
         self.counts["looked_at"] += 1
         try:
             payload = self.stored.payloads[turn.pk]
-            judgement = with_runtime(judge(stored_record(turn, payload), self.policy), payload.runtime_event)
+            record = self.records.get(turn.pk) or stored_record(turn, payload)
+            judgement = with_runtime(judge(record, self.policy), payload.runtime_event)
         except Exception:
             # Whatever is wrong with one turn must not hold up the others; it stays as it is.
             logger.exception("rejudging failed", extra={"turn": turn.pk, "tenant": turn.tenant_id})

@@ -85,6 +85,7 @@ CONTENT_COLUMNS = (
     "hydrated_context",
     "tool_calls",
     "earlier_calls",
+    "earlier_user_messages",
     "tools",
     "intent",
     "critic",
@@ -95,6 +96,7 @@ PAYLOAD_COLUMNS = (
     "turn_id",
     "tenant_id",
     *CONTENT_COLUMNS,
+    "claims",
     "runtime_event",
     "analysis_error",
     "corrected_answer",
@@ -114,6 +116,7 @@ FINDING_COLUMNS = (
     "span_start",
     "span_end",
     "grounded_sources",
+    "evidence",
     "label",
 )
 
@@ -194,13 +197,14 @@ def prepare(
             judgement.assertions, tenant_id=tenant_id, agent=record.agent, occurred_at=occurred_at
         )
         counters = counters_of(judgement, critic=standing) + (verdict.counters if verdict else [])
+    claims = claims_value(judgement) if judgement else None
     return PreparedTurn(
         external_id=record.external_id,
         content_hash=digest,
         agent=record.agent,
         day=day_of(occurred_at),
         turn=(*identity, *judged, *UNTOUCHED.values()),
-        payload=(tenant_id, *content_values(record), encode_json(runtime_event), "", ""),
+        payload=(tenant_id, *content_values(record), claims, encode_json(runtime_event), "", ""),
         findings=findings,
         counters=counters,
         profile=judgement.profile if judgement else None,
@@ -230,6 +234,7 @@ def content_values(record: TurnRecord) -> tuple[Any, ...]:
         record.hydrated_context,
         encode_json(record.tool_calls),
         encode_json(record.earlier_calls),
+        encode_json(record.earlier_user_messages),
         encode_json(record.tools),
         encode_json(record.intent),
         encode_json(record.critic),
@@ -318,12 +323,22 @@ def _pending_values() -> tuple[Any, ...]:
 def finding_rows(tenant_id: int, judgement: Judgement) -> list[tuple[Any, ...]]:
     """Values of ``FINDING_COLUMNS`` after the turn's id, for each finding of a judgement."""
     calibrated = judgement.outcome.calibrated or [None] * len(judgement.findings)
-    found = zip(judgement.findings, calibrated, strict=True)
-    return [_finding_row(tenant_id, n, finding, fitted) for n, (finding, fitted) in enumerate(found)]
+    evidence = judgement.evidence or [None] * len(judgement.findings)
+    found = zip(judgement.findings, calibrated, evidence, strict=True)
+    return [_finding_row(tenant_id, n, *each) for n, each in enumerate(found)]
+
+
+def claims_value(judgement: Judgement) -> Any:
+    """The stored form of a judgement's grounded claims; None without any."""
+    return encode_json(list(judgement.grounded))
 
 
 def _finding_row(
-    tenant_id: int, position: int, finding: FabricationFinding, calibrated: float | None
+    tenant_id: int,
+    position: int,
+    finding: FabricationFinding,
+    calibrated: float | None,
+    evidence: dict[str, Any] | None,
 ) -> tuple[Any, ...]:
     return (
         tenant_id,
@@ -339,5 +354,6 @@ def _finding_row(
         finding.span[0],
         finding.span[1],
         encode_json(finding.grounded_sources),
+        encode_json(evidence),
         "",
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -24,8 +26,15 @@ class LastOwnerError(ConflictError):
     code = "last_owner"
 
 
-def create_tenant(*, name: str, slug: str, owner: User, at: datetime | None = None) -> Tenant:
-    """A new tenant with the default policy as version 1 and one member, its owner.
+def create_tenant(
+    *,
+    name: str,
+    slug: str,
+    owner: User,
+    values: Mapping[str, Any] | None = None,
+    at: datetime | None = None,
+) -> Tenant:
+    """A new tenant with the default policy, or these settings, as version 1 and one member, its owner.
 
     Raises:
         InvalidError: with ``details['fields']`` naming each wrong value.
@@ -58,7 +67,7 @@ def create_tenant(*, name: str, slug: str, owner: User, at: datetime | None = No
             at=at,
         )
         add_member(tenant=tenant, author=owner, user=owner, role=Role.OWNER, at=at)
-        publishing.publish_settings(tenant=tenant, author=owner, values={}, note="Defaults", at=at)
+        publishing.publish_settings(tenant=tenant, author=owner, values=values or {}, note="Defaults", at=at)
     return tenant
 
 

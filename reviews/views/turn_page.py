@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
@@ -16,8 +17,10 @@ from reviews.models.critic import Verdict
 from reviews.models.tenants import Role
 from reviews.models.turns import AnalysisState, AssertionStanding, ReviewState
 from reviews.services import review
+from reviews.services.analysis import stored_record
 from reviews.services.assertion_worklist import results_of
 from reviews.services.evidence import call_views, claim_evidence
+from reviews.services.history import with_history
 from reviews.views.ages import age
 from reviews.views.assertion_words import suite_results
 from reviews.views.claims import claim_row, history_of, turn_choices, verdict_name
@@ -32,6 +35,7 @@ from reviews.views.critic_panel import (
     without_verdict,
 )
 from reviews.views.draft import draft_runs
+from reviews.views.grounding import grounded_claims, held_of
 from reviews.views.queue import query_of
 
 #: Decisions and notes listed on the page, newest first.
@@ -86,7 +90,9 @@ def show_turn(
         "runs": draft_runs(payload.draft, turn.draft_offset, findings, current.position if current else None),
         "evidence": claim_evidence(current, payload) if current else None,
         "calls": call_views(payload.tool_calls, whole=whole),
-        "earlier": call_views(payload.earlier_calls, whole=whole),
+        "earlier": call_views(_earlier_calls(turn), whole=whole),
+        "held": held_of(current) if current else None,
+        "grounded": grounded_claims(payload.claims),
         "verdict": verdict_name(turn.verdict, has_findings=bool(findings)) if turn.verdict else "",
         "audit_rate": "" if turn.audit_rate is None else f"{turn.audit_rate * 100:g} %",
         "turn_choices": turn_choices(turn, bool(findings)) if len(findings) != 1 else [],
@@ -138,6 +144,16 @@ def show_critic(request: TenantRequest, turn_id: int, *, seen: str, version: int
         "is_piece": True,
     }
     return render_page(request, "reviews/turn.html", context, fragment="reviews/partials/_critic.html")
+
+
+def _earlier_calls(turn: Turn) -> list[dict[str, Any]]:
+    """Calls of earlier turns of the conversation: those that came with the turn, else those stored here."""
+    payload = turn.payload
+    if payload.earlier_calls or not turn.conversation_id:
+        return payload.earlier_calls or []
+    (record,) = with_history(tenant_id=turn.tenant_id, records=[(turn.pk, stored_record(turn, payload))])
+    calls: list[dict[str, Any]] = msgspec.to_builtins(record.earlier_calls)
+    return calls
 
 
 def _whole_turn_why(turn: Turn, has_findings: bool, critic: Panel | None) -> str:

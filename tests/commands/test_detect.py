@@ -43,7 +43,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_every_turn_and_every_error_is_one_line(file, tmp_path):
-    done = detect("--format", "native", file, data=tmp_path)
+    done = detect("--format", "native", "--profile", "reference", file, data=tmp_path)
     assert done.returncode == 0, done.stderr
     claimed, grounded, broken = rows(done)
     assert [finding["kind"] for finding in claimed.pop("findings")] == ["verb_claim"]
@@ -85,3 +85,25 @@ def test_a_file_that_cannot_be_read_is_told_and_the_others_are_read(file, tmp_pa
     assert done.returncode == 1
     assert "missing.jsonl: cannot be read" in done.stderr
     assert len(rows(done)) == 3
+
+
+def test_each_profile_can_be_asked_and_evidence_tells_what_bears_a_claim_out(tmp_path):
+    turns = [
+        make_record("I've cancelled it.", external_id="invented"),
+        make_record(
+            "I've cancelled it.", external_id="done", tool_calls=[call("cancel_order", {"ok": True}, ok=True)]
+        ),
+    ]
+    path = tmp_path / "turns.jsonl"
+    path.write_bytes(b"\n".join(encode_turn(turn) for turn in turns))
+    invented, done = rows(detect("--format", "native", path, data=tmp_path))
+    (finding,) = invented["findings"]
+    assert finding["kind"] == "verb_claim"
+    assert finding["evidence"]["missing"]
+    assert (done["findings"], [claim["source"]["tool"] for claim in done["grounded"]]) == (
+        [],
+        ["cancel_order"],
+    )
+    for row in rows(detect("--format", "native", "--profile", "reference", path, data=tmp_path)):
+        assert row["findings"] == []
+        assert "grounded" not in row

@@ -254,7 +254,7 @@ def test_the_bulk_writer_is_held_to_the_constraints_too(tenant, name, wrong):
     good = dict(
         zip(
             FINDING_COLUMNS,
-            (turn_id, tenant.pk, 50, "x", "kv", 2, "why", None, "kv", 0.5, None, 0, 1, None, ""),
+            (turn_id, tenant.pk, 50, "x", "kv", 2, "why", None, "kv", 0.5, None, 0, 1, None, None, ""),
             strict=True,
         )
     )

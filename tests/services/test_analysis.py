@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from reviews.core.fabrication import detect_fabrication
 from reviews.core.intent import IntentClassifier
+from reviews.core.settings import TenantSettings
 from reviews.formats.record import IntentRecord
 from reviews.models import DailyCount, Finding, Turn, TurnPayload
 from reviews.models.turns import KIND_BITS, AnalysisState, ReviewState
@@ -19,13 +20,15 @@ from reviews.services import analysis
 from reviews.services.analysis import analyse_pending, has_pending, release_expired, retry_failed
 from reviews.services.events import accept_event
 from reviews.services.intake import accept_turns
-from reviews.services.judge import judge
-from reviews.services.policies import DEFAULTS
+from reviews.services.judge import Policy, judge
 from reviews.services.publishing import publish_settings
 from reviews.services.review import decide_turn, undo_decision
 from tests.factories import CLAIM, call, make_event, make_member, make_record, make_tenant, make_turn
 
 SEVERITIES = {"low": 1, "medium": 2, "high": 3}
+REFERENCE = Policy(None, 0, TenantSettings(detection_profile="reference"))
+#: Kinds that only the evidence profile finds.
+OTHERS = {"tool_output_shape", "claimed_identifier"}
 
 DRAFTS = {
     "claims": make_record(CLAIM),
@@ -143,9 +146,9 @@ def test_the_findings_are_those_of_the_detector_on_the_same_text(tenant, name):
 
 
 def test_the_drafts_tried_here_have_every_kind_of_finding_and_none():
-    kinds = {f.kind for record in DRAFTS.values() for f in judge(record, DEFAULTS).findings}
-    assert kinds == set(KIND_BITS)
-    assert not judge(DRAFTS["grounded"], DEFAULTS).findings
+    kinds = {f.kind for record in DRAFTS.values() for f in judge(record, REFERENCE).findings}
+    assert kinds == set(KIND_BITS) - OTHERS
+    assert not judge(DRAFTS["grounded"], REFERENCE).findings
 
 
 def test_spans_and_offset_lead_back_to_the_text_as_it_was_sent(tenant):
@@ -472,7 +475,7 @@ def test_a_slow_worker_whose_claim_was_taken_stores_nothing(tenant, monkeypatch,
     progress = analyse_pending()
     assert (progress.analysed, nested[0].analysed) == (0, 1)
     turn = turns_of(tenant).get()
-    expected = judge(make_record(), DEFAULTS)
+    expected = judge(make_record(), REFERENCE)
     assert (turn.finding_count, turn.attempts) == (len(expected.findings), 2)
     assert turn.findings.count() == len(expected.findings) > 0
     assert counts_of(tenant)["turns"] == 1
@@ -536,7 +539,7 @@ def test_what_a_runtime_did_is_the_outcome_when_its_event_came_before_the_analys
     analyse_pending()
     turn = turns_of(tenant).get()
     assert turn.outcome == "refuse_replaced"
-    assert turn.finding_count == len(judge(make_record(), DEFAULTS).findings)
+    assert turn.finding_count == len(judge(make_record(), REFERENCE).findings)
     counts = counts_of(tenant)
     assert counts["outcome:refuse_replaced"] == 1
     assert "outcome:observed" not in counts
@@ -551,7 +554,7 @@ def test_workers_at_once_analyse_every_turn_exactly_once(in_threads, tenant, oth
         put(mine, *(make_record() for _ in range(75)))
     progress = in_threads(*[analyse_pending] * 4)
     assert sum(p.analysed for p in progress) == 150
-    per_turn = len(judge(make_record(), DEFAULTS).findings)
+    per_turn = len(judge(make_record(), REFERENCE).findings)
     for mine in (tenant, other_tenant):
         assert {(t.analysis_state, t.attempts) for t in turns_of(mine)} == {(AnalysisState.DONE, 1)}
         assert Finding.objects.for_tenant(mine).count() == 75 * per_turn

@@ -227,7 +227,7 @@ def test_a_batch_that_cannot_be_stored_leaves_nothing_behind(tenant):
         for record in records
     ]
     # Written last, after the turns and the payloads: a confidence that the database refuses.
-    wrong = (tenant.pk, 0, "x", "kv", 2, "why", None, "kv", 2.0, None, 0, 1, None, "")
+    wrong = (tenant.pk, 0, "x", "kv", 2, "why", None, "kv", 2.0, None, 0, 1, None, None, "")
     prepared[3] = prepared[3]._replace(findings=[wrong], counters=["turns"])
     with pytest.raises(IntegrityError):
         store_prepared(tenant=tenant, prepared=prepared)

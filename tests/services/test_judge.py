@@ -18,14 +18,15 @@ from reviews.services.judge import (
     tools_note,
     with_runtime,
 )
-from reviews.services.policies import DEFAULTS
 from tests.factories import CLAIM, call, make_record
-
-OBSERVE = DEFAULTS
 
 
 def policy_with(mode="observe", **settings):
+    settings.setdefault("detection_profile", "reference")
     return Policy(None, 0, TenantSettings(mode, **settings))
+
+
+OBSERVE = policy_with()
 
 
 def kinds(record, policy=OBSERVE):

@@ -27,6 +27,10 @@ from tests.factories import make_member, make_tenant, make_turn
 REFUSE = {"fabrication_check_mode": "refuse", "audit_sample_rate": 0}
 
 
+#: What a tenant of these tests begins with.
+AS_MADE = TenantSettings(audit_sample_rate=0, detection_profile="reference")
+
+
 @pytest.fixture
 def max_(tenant):
     return make_member(tenant, Role.MANAGER, "max")
@@ -78,7 +82,12 @@ def test_wrong_settings_make_no_draft(tenant, max_):
 
 def test_a_draft_says_something_new(tenant, max_):
     with pytest.raises(InvalidError, match="Nothing differs from version 1"):
-        save_draft(tenant=tenant, author=max_, values={"audit_sample_rate": 0}, based_on=1)
+        save_draft(
+            tenant=tenant,
+            author=max_,
+            values={"audit_sample_rate": 0, "detection_profile": "reference"},
+            based_on=1,
+        )
 
 
 def test_a_draft_is_based_on_a_version_there_is(tenant, other_tenant, max_):
@@ -242,7 +251,7 @@ def test_rolling_back_publishes_a_copy_under_the_next_number(tenant, max_):
     publish(tenant=tenant, actor=max_, number=draft(tenant, max_).number)
     version = roll_back(tenant=tenant, actor=max_, number=1, note="Too many refusals.")
     assert states(tenant) == {1: "superseded", 2: "superseded", 3: "published"}
-    assert policy_of(version).settings == TenantSettings(audit_sample_rate=0)
+    assert policy_of(version).settings == AS_MADE
     assert (version.based_on.number, version.note, version.published_by) == (1, "Too many refusals.", max_)
     event = AuditEvent.objects.for_tenant(tenant).last()
     assert (event.action, json.loads(event.data)["copy_of"]) == ("policy.rolled_back", 1)
@@ -267,7 +276,7 @@ def test_rolling_back_does_not_switch_off_that_two_are_needed(tenant, max_):
     publish(tenant=tenant, actor=max_, number=draft(tenant, max_, publish_needs_second_manager=True).number)
     version = roll_back(tenant=tenant, actor=max_, number=1)
     assert policy_of(version).settings == TenantSettings(
-        audit_sample_rate=0, publish_needs_second_manager=True
+        audit_sample_rate=0, detection_profile="reference", publish_needs_second_manager=True
     )
 
 
@@ -331,5 +340,7 @@ def test_settings_that_a_newer_release_wrote_do_not_stop_a_tenant(tenant, caplog
     version.created_at = version.created_at.replace(microsecond=1)
     version.save()
     with caplog.at_level("WARNING", logger="reviews"):
-        assert current_policy(tenant=tenant).settings == TenantSettings(audit_sample_rate=0)
+        assert current_policy(tenant=tenant).settings == TenantSettings(
+            audit_sample_rate=0, detection_profile="reference"
+        )
     assert "newer release" in caplog.text

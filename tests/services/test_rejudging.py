@@ -42,6 +42,7 @@ REFUSE = {"fabrication_check_mode": "refuse"}
 
 
 def publish(tenant: Tenant, **settings: Any) -> int:
+    settings.setdefault("detection_profile", "reference")
     return publish_settings(tenant=tenant, author=None, values=settings).number
 
 

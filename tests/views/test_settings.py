@@ -31,6 +31,7 @@ EVERYTHING = {
     "fabrication_refuse_min_confidence": 0.725,
     "fabrication_refuse_min_confidence_by_kind": {"uuid": 0.9, "kv": 0.0},
     "fabrication_confidence_source": "calibrated",
+    "detection_profile": "reference",
     "identifier_keys": ["visa_no", "pnr"],
     "tool_trigger_keywords": {"mcp:mail/send": ["e-mail", 'say "hi", please'], "x": ["über"]},
     "grounding_tool_fragments": {"checked": ["get_", "lookup"], "sent": ["mail"]},

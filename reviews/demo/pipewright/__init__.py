@@ -61,4 +61,5 @@ PIPEWRIGHT = Script(
         *languages.SCENARIOS,
     ),
     open_share=0.25,
+    detector="evidence",
 )

@@ -8,12 +8,12 @@ import sys
 import time
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError
 
-from reviews.core.settings import MODES, SettingsError, TenantSettings, parse_settings
-from reviews.formats import FORMATS, TurnLine, open_turns
+from reviews.core.settings import MODES, DetectionProfile, SettingsError, TenantSettings, parse_settings
+from reviews.formats import AUTO, FORMATS, TurnLine, open_turns
 from reviews.services.judge import Policy, judge
 
 
@@ -23,7 +23,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add = parser.add_argument
-        add("--format", choices=sorted(FORMATS), required=True, help="format of the files")
+        add("--format", choices=[AUTO, *sorted(FORMATS)], required=True, help="format of the files")
+        add(
+            "--profile",
+            choices=get_args(DetectionProfile),
+            default="evidence",
+            help="which detector (default: %(default)s)",
+        )
         add("--mode", choices=MODES, default="observe", help="as in a policy (default: %(default)s)")
         add("--refuse-min-confidence", type=float, default=0.8, metavar="0..1", help="as in a policy")
         add("--identifier-keys", default="", metavar="KEY,KEY", help="keys beside the built-in ones")
@@ -73,6 +79,7 @@ def settings_from(options: dict[str, Any]) -> TenantSettings:
     try:
         return parse_settings(
             {
+                "detection_profile": options["profile"],
                 "fabrication_check_mode": options["mode"],
                 "fabrication_refuse_min_confidence": options["refuse_min_confidence"],
                 "identifier_keys": [key for key in keys if key],
@@ -89,11 +96,16 @@ def answer_for(path: Path, line: TurnLine, settings: TenantSettings) -> dict[str
     if line.error is not None:
         return {**spot, "error": {"pointer": line.error.pointer, "message": line.error.message}}
     assert line.record is not None
-    outcome = judge(line.record, Policy(None, 0, settings)).outcome
-    return {
+    judgement = judge(line.record, Policy(None, 0, settings))
+    answer: dict[str, Any] = {
         **spot,
         "turn": line.turn,
         "external_id": line.record.external_id,
-        "findings": [finding.to_event_payload() for finding in outcome.findings],
-        "outcome": outcome.action_taken,
+        "findings": [finding.to_event_payload() for finding in judgement.findings],
+        "outcome": judgement.outcome.action_taken,
     }
+    if settings.detection_profile == "evidence":
+        found = zip(answer["findings"], judgement.evidence, strict=True)
+        answer["findings"] = [{**finding, "evidence": evidence} for finding, evidence in found]
+        answer["grounded"] = list(judgement.grounded)
+    return answer

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from reviews.core.assertion_suites import AssertionSuite, read_suites
-from reviews.formats import FORMATS, open_turns
+from reviews.formats import AUTO, FORMATS, open_turns
 from reviews.management.assertion_report import Run, junit_xml, table
 from reviews.models import Tenant
 from reviews.services.policies import current_policy
@@ -35,7 +35,12 @@ class Command(BaseCommand):
         )
         add("--tenant", metavar="SLUG", help="whose suites")
         add("--file", required=True, type=Path, metavar="turns.jsonl", help="the turns")
-        add("--format", choices=sorted(FORMATS), default="native", help="their format (default: %(default)s)")
+        add(
+            "--format",
+            choices=[AUTO, *sorted(FORMATS)],
+            default="native",
+            help="their format (default: %(default)s)",
+        )
         add("--junit", type=Path, metavar="FILE.xml", help="write the results as JUnit XML as well")
 
     def handle(
