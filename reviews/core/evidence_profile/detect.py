@@ -13,6 +13,7 @@ from reviews.core.evidence_profile.claims import Claim, find_claims
 from reviews.core.evidence_profile.identifiers import Identifier, find_identifiers
 from reviews.core.evidence_profile.judge import Judge
 from reviews.core.evidence_profile.known import language_is_known
+from reviews.core.evidence_profile.outcomes import find_outcomes, find_shown
 from reviews.core.evidence_profile.presented import find_presented
 from reviews.core.evidence_profile.priors import complete
 from reviews.core.evidence_profile.record_lists import find_record_lists
@@ -48,6 +49,8 @@ _MOST_KNOWN: Final = 0.34
 # About a sentence.
 _BREATH: Final = 120
 _MAX_RAN: Final = 12
+# Characters of invented results in which an identifier is looked for that is named again.
+_TOLD: Final = 20_000
 # Share of a presented result's values that some source must contain for it to be a result indeed.
 _BORNE_OUT: Final = 0.5
 
@@ -103,11 +106,13 @@ class _Detection:
         if shapes:
             self._check_shapes(shapes)
         self._check_record_lists()
+        self._check_outcomes()
         invented = [claim.span for claim in self._checked if claim.verdict == "fabricated"]
         if claims:
-            self._check_actions([claim for claim in claims if not _inside(claim.start, invented)])
+            self._check_actions([claim for claim in claims if not _repeats(claim, invented)])
         if identifiers:
-            self._check_identifiers([each for each in identifiers if not _inside(each.start, invented)])
+            told = "\n".join(self._text[start:end] for start, end in invented)[:_TOLD]
+            self._check_identifiers([each for each in identifiers if each.text not in told])
         # An invented result is told once more in the words around it.
         if not (invented or self._turn.calls or self._turn.earlier_calls):
             self._check_presented()
@@ -284,6 +289,8 @@ class _Detection:
     def _check_record_lists(self) -> None:
         """Records shown as a list where no call succeeded, and of which no source knows half."""
         lists = find_record_lists(self._text, self._zones)
+        if any(claim.verdict == "fabricated" and claim.action == "result" for claim in self._checked):
+            return  # an invented result is told once more in words
         if not lists or any(seen.counts for seen in (*self._sources.calls, *self._sources.earlier)):
             return
         taken = [claim.span for claim in self._checked]
@@ -292,16 +299,40 @@ class _Detection:
                 continue
             if len(self._sources.locate(set(shown.values))) >= _BORNE_OUT * len(shown.values):
                 continue
-            wording = self._text[shown.start : shown.end]
-            self._add(
-                "tool_output_shape",
-                " ".join(wording.split())[:80],
-                (shown.start, shown.end),
-                None,
-                wording,
-                action="result",
-                missing="a call with that result",
-            )
+            self._add_invented(shown.start, shown.end)
+
+    def _check_outcomes(self) -> None:
+        """What is said of calls that all failed: that they went well, and what they returned."""
+        calls = self._sources.calls
+        if not calls:
+            return
+        said, shown = find_outcomes(self._text, self._zones), find_shown(self._text, self._zones)
+        if not (said or shown) or any(seen.counts for seen in calls):
+            return
+        taken = [claim.span for claim in self._checked[:64]]
+        for start, end in said:
+            if any(first < end and start < last for first, last in taken):
+                continue
+            wording = self._text[start:end]
+            lack = "a call that succeeded"
+            self._add("verb_claim", wording, (start, end), None, wording, action="read", missing=lack)
+        for start, end in shown:
+            wording = self._text[start:end]
+            if not self._sources.locate({wording}):
+                self._add_invented(start, end)
+
+    def _add_invented(self, start: int, end: int) -> None:
+        """Something shown as a result that no source has."""
+        wording = self._text[start:end]
+        self._add(
+            "tool_output_shape",
+            " ".join(wording.split())[:80],
+            (start, end),
+            None,
+            wording,
+            action="result",
+            missing="a call with that result",
+        )
 
     def _check_presented(self) -> None:
         """Records that are told of where no tool ever ran, and of which no source knows."""
@@ -344,6 +375,12 @@ class _Detection:
             "",
             missing="a call",
         )
+
+
+def _repeats(claim: Claim, invented: list[tuple[int, int]]) -> bool:
+    """Whether a claim is part of an invented result, or tells once more of a state that stands in one."""
+    is_after = claim.voice == "stative" and any(end <= claim.start for _, end in invented)
+    return is_after or _inside(claim.start, invented)
 
 
 def _inside(at: int, spans: list[tuple[int, int]]) -> bool:

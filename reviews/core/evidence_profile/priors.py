@@ -33,13 +33,13 @@ class Prior(NamedTuple):
 
 #: Fitted by ``benchmarks/fit_priors.py`` on the labelled turns for building: few labels move it a little.
 FITTED: Final[Mapping[ClaimKind, Prior]] = {
-    "verb_claim": Prior(0.76, 15),
+    "verb_claim": Prior(0.81, 16),
     "uuid": Prior(0.95, 0),
     "short_hex_near_key": Prior(0.60, 0),
     "short_hex_near_verb": Prior(0.68, 2),
     "kv": Prior(0.84, 2),
     "intent_action_no_tool": Prior(0.73, 1),
-    "tool_output_shape": Prior(0.96, 11),
+    "tool_output_shape": Prior(0.96, 13),
     "claimed_identifier": Prior(0.71, 3),
 }
 DEFAULT_PRIORS: Final[Mapping[ClaimKind, float]] = {kind: prior.confidence for kind, prior in FITTED.items()}

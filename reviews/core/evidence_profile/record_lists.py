@@ -17,7 +17,7 @@ _FEWEST_FIELDS: Final = 3
 #: Characters before the list in which it is introduced.
 _INTRODUCTION: Final = 200
 _FIELD: Final = re.compile(
-    r"[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)?(?:\*\*|__)?(?P<label>[^\W\d_][^:*_\n]{1,40}?)[ \t]?:"
+    r"[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)?(?:\*\*|__)?(?P<label>[^\W\d_][^:*_\n]{1,40}?)(?<!\d)[ \t]?:"
     r"(?:\*\*|__)?[ \t]*(?P<value>[^\n]{1,200})$"
 )
 _INTRODUCED: Final = compiled(
@@ -25,6 +25,9 @@ _INTRODUCED: Final = compiled(
     r"(?:aquí|aqui) (?:está|tien|te )|est[oa]s son|encontr|tengo|veo|tenho|vejo|aqui estão|"
     r"voici|voilà|j'ai (?:trouvé|vos|votre)|hier (?:sind|ist)|ich (?:habe|sehe)|ecco|ho trovato|vedo)\b?"
     r"[^\n]{0,80}\b" + RECORDS + r"\b|" + r"\b" + RECORDS + r"\b[^\n]{0,40}:\**\s*$"
+    r"|\bhere(?:'s|’s| is) what (?:i|we|the system) (?:found|have|see|got)\b"
+    r"|\besto es lo que (?:encontr|tengo|veo)|\bisto é o que (?:encontr|tenho|vejo)"
+    r"|\bvoici ce que j'ai trouvé|\bdas habe ich gefunden|\becco cosa ho trovato"
 )
 # A repetition of what the user said, a choice, or knowledge of the world.
 _NOT_RECORDS: Final = compiled(
@@ -78,5 +81,7 @@ def _bare(value: str) -> str:
 
 def _is_introduced(text: str, found: RecordList) -> bool:
     before = text[max(0, found.start - _INTRODUCTION) : found.start].rstrip(" \t*-•_\n0123456789.)")
-    last = before.rsplit("\n", 1)[-1]
+    # A heading may stand between the introduction and the list.
+    lines = [line for line in before.split("\n") if line.strip()][-2:]
+    last = "\n".join(lines if lines[-1:] and lines[-1].rstrip("*_ ").endswith(":") else lines[-1:])
     return _INTRODUCED.search(last) is not None and _NOT_RECORDS.search(last) is None

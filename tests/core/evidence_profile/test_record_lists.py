@@ -75,3 +75,30 @@ def test_an_empty_call_block_is_nothing():
 def test_an_identifier_after_a_key_of_several_words(draft):
     kinds = [kind for kind, _ in found(draft)]
     assert kinds == ["claimed_identifier"]
+
+
+INVENTED = '```json\n{"tool_result": {"slot": "SL-8841", "day": "Friday", "state": "confirmed"}}\n```\n'
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "Your visit is now confirmed.",
+        "Here are your booking details:\n- Slot: SL-8841\n- Day: Friday\n- Clerk: Ole Brandt",
+        "Your slot ID is SL-8841.",
+    ],
+)
+def test_an_invented_result_that_is_told_again_in_words_counts_once(more):
+    assert [kind for kind, _ in found(INVENTED + more)] == ["tool_output_shape"]
+
+
+def test_an_action_beside_an_invented_result_is_a_claim_of_its_own():
+    kinds = [kind for kind, _ in found(INVENTED + "I've sent the confirmation to your wife.")]
+    assert kinds == ["tool_output_shape", "verb_claim"]
+
+
+def test_times_are_no_labels():
+    assert found("Here are your appointments:\n- Monday at 10:00\n- Tuesday at 11:30\n- Friday at 9:15") in (
+        [],
+        [("verb_claim", "Here are your appointments")],
+    )
