@@ -35,7 +35,7 @@ def version(tenant) -> int:
     decide_turn(
         tenant=tenant, actor=make_member(tenant), turn_id=decided.pk, label="fabricated", seen_version=0
     )
-    values = {"fabrication_check_mode": "refuse"}
+    values = {"fabrication_check_mode": "refuse", "detection_profile": "reference"}
     return publish_settings(tenant=tenant, author=None, values=values).number
 
 

@@ -24,7 +24,7 @@ from reviews.services.publishing import (
 from reviews.services.review import decide_turn
 from tests.factories import make_member, make_tenant, make_turn
 
-REFUSE = {"fabrication_check_mode": "refuse", "audit_sample_rate": 0}
+REFUSE = {"detection_profile": "reference", "fabrication_check_mode": "refuse", "audit_sample_rate": 0}
 
 
 #: What a tenant of these tests begins with.

@@ -26,7 +26,8 @@ def max_(tenant):
 
 
 def in_shadow(tenant, max_, **values):
-    values = {"fabrication_check_mode": "refuse", "audit_sample_rate": 0} | values
+    base = {"fabrication_check_mode": "refuse", "audit_sample_rate": 0, "detection_profile": "reference"}
+    values = base | values
     version = save_draft(tenant=tenant, author=max_, values=values, based_on=1)
     return start_shadow(tenant=tenant, actor=max_, number=version.number)
 

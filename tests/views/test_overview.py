@@ -218,6 +218,7 @@ def test_costs_the_same_with_few_and_many_turns(client, tenant, other_tenant, ri
 
 def shadow_of(tenant, author, values):
     """A version with these settings, in shadow."""
+    values = {"detection_profile": "reference", **values}
     draft = save_draft(tenant=tenant, author=author, values=values, based_on=1)
     start_shadow(tenant=tenant, actor=author, number=draft.number)
     return draft

@@ -156,7 +156,8 @@ def test_turns_that_flip_are_links_nearest_first_with_their_verdict(client, tena
 
 
 def test_turns_that_would_be_let_through_are_told_apart(client, tenant, max_):
-    publishing.publish_settings(tenant=tenant, author=max_, values={"fabrication_check_mode": "refuse"})
+    values = {"fabrication_check_mode": "refuse", "detection_profile": "reference"}
+    publishing.publish_settings(tenant=tenant, author=max_, values=values)
     turn = make_turn(tenant, VERB)
     response = simulate(client, refuse="0.9")
     flips = response.context["flips"]
@@ -169,6 +170,7 @@ def test_turns_that_would_be_let_through_are_told_apart(client, tenant, max_):
 def test_each_direction_has_its_own_nearest_and_its_real_count(client, tenant, max_):
     """In force: at 0.9. Tried: 0.8, but 0.96 for a UUID. Claims of 0.8 come in, UUIDs of 0.95 go out."""
     values = {"fabrication_check_mode": "refuse", "fabrication_refuse_min_confidence": 0.9}
+    values["detection_profile"] = "reference"
     publishing.publish_settings(tenant=tenant, author=max_, values=values)
     for n in range(32):
         make_turn(tenant, VERB)
@@ -230,6 +232,7 @@ def test_an_empty_field_takes_a_kinds_own_threshold_away(client, tenant, max_):
         tenant=tenant,
         author=max_,
         values={
+            "detection_profile": "reference",
             "fabrication_check_mode": "refuse",
             "fabrication_refuse_min_confidence_by_kind": {"verb_claim": 0.9},
         },
