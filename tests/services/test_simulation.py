@@ -211,8 +211,9 @@ def test_the_audit_sample_is_told_by_the_rate_it_was_drawn_at(filled):
     sampled = Turn.objects.for_tenant(filled).filter(audit_rate__isnull=False)
     (stratum,) = found.strata
     assert (stratum.rate, stratum.sampled) == (0.333, sampled.count())
+    # Which turns are drawn depends on the installation's secret, so a rare verdict may be on none of them.
     assert stratum.fabricated == sampled.filter(verdict="fabricated").count() > 0
-    assert stratum.false_alarms == sampled.filter(verdict="false_alarm").count() > 0
+    assert stratum.false_alarms == sampled.filter(verdict="false_alarm").count()
 
 
 def test_the_nearest_turns_come_first_and_no_more_than_asked_for(filled):
