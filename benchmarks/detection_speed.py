@@ -1,12 +1,12 @@
 """The evidence profile beside the reference detector (symfonic-core 9.12.0) and our copy of it, in one
 process.
 
-python benchmarks/detection_speed.py [--quick] [--budget SECONDS]
+    python benchmarks/detection_speed.py [--quick] [--budget SECONDS]
 
-Prints turns a second and their ratio for a grid of sizes, how long hostile drafts take (64 KiB of draft, 512
-KiB of sources), and how the time grows when an input doubles. Turns are the ones of
-``benchmarks/detector.py``; the evidence profile reads the same calls, context and user message. Needs the
-``parity`` extra for the reference.
+Prints turns a second and their ratio for a grid of sizes, how long hostile drafts take (64 KiB of draft,
+512 KiB of
+sources), and how the time grows when an input doubles. Turns are the ones of ``benchmarks/detector.py``; the
+evidence profile reads the same calls, context and user message. Needs the ``parity`` extra for the reference.
 """
 
 from __future__ import annotations
@@ -79,8 +79,7 @@ def grid(budget: float, quick: bool) -> None:
 
 def hostile(size: int, sources: int) -> Iterator[tuple[str, EvidenceTurn]]:
     """Named drafts of ``size`` characters that are made to take time, with ``sources`` characters of
-    context.
-    """
+    context."""
     for name, turn in corpus.worst_cases(size, sources):
         yield name, as_evidence(turn)
     rng = corpus.random.Random(f"hostile/{size}/{sources}")

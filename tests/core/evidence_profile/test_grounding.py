@@ -221,7 +221,7 @@ def test_records_told_of_where_no_tool_ever_ran():
     draft = (
         "I have your account details here: plan Aurora 300, 45.90 a month, renewed 12/03, contact Lena Ortiz."
     )
-    assert flagged(draft, user="What do I pay?") == [("verb_claim", "I have your account details here: plan")]
+    assert flagged(draft, user="What do I pay?") == [("verb_claim", "I have your account details")]
     assert flagged(draft, call("get_account"), user="What do I pay?") == []
     told = "Aurora 300, 45.90 a month, renewed 12/03, contact Lena Ortiz"
     assert flagged(draft, user=f"My plan is {told}") == []
