@@ -4,12 +4,11 @@
     python benchmarks/detection_quality.py --errors build [--shared FOLDER]
 
 Prints precision and recall of the reference and the evidence profile, claim by claim and turn by turn, per
-source and
-per language, with 95 % intervals; then the share of all turns that either flags, labelled or not. Rules are
-written with the ``build`` part; the ``measure`` part (the default) is only counted, and ``--errors`` lists
-what the
-evidence profile gets wrong in the ``build`` part alone. ``benchmarks/quality.py`` states how findings are
-matched to labels. FOLDER holds the transcripts (default: ``../shared/data`` beside the repository).
+source and per language, with 95 % intervals; then the share of all turns that either flags, labelled or not.
+Rules are written with the ``build`` part; the ``measure`` part (the default) is only counted, and
+``--errors`` lists what the evidence profile gets wrong in the ``build`` part alone. ``benchmarks/quality.py``
+states how findings are matched to labels. FOLDER holds the transcripts (default: ``../shared/data`` beside
+the repository).
 
 The labelled turns are no even sample: all that the reference flagged are among them, and turns that look like
 claims are drawn more often (``docs/labelling.md``). Its rates are not those of the traffic; the flagged

@@ -1,12 +1,11 @@
-"""The evidence profile beside the reference detector (symfonic-core 9.12.0) and our copy of it, in one
-process.
+"""How fast the evidence profile is beside the reference detector (symfonic-core 9.12.0) and our copy of it.
 
     python benchmarks/detection_speed.py [--quick] [--budget SECONDS]
 
 Prints turns a second and their ratio for a grid of sizes, how long hostile drafts take (64 KiB of draft,
-512 KiB of
-sources), and how the time grows when an input doubles. Turns are the ones of ``benchmarks/detector.py``; the
-evidence profile reads the same calls, context and user message. Needs the ``parity`` extra for the reference.
+512 KiB of sources), and how the time grows when an input doubles. Turns are the ones of
+``benchmarks/detector.py``; the evidence profile reads the same calls, context and user message. Needs the
+``parity`` extra for the reference.
 """
 
 from __future__ import annotations

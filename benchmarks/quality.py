@@ -5,19 +5,17 @@
 - A finding and a label are at one place if one's span lies within the other's, or they share at least half of
   their union: the rule by which two labellers' claims are paired (``docs/labelling.md``).
 - A finding is about the one label at its place with which it shares most of the union (then: of the same
-kind,
-  then the first). So a span over several claims finds one of them.
+  kind, then the first). So a span over several claims finds one of them.
 - A labelled fabricated claim that any finding is about is *caught*, once: one true positive. Further findings
   about it, such as those inside a fabricated block, are *repeats*: neither right nor wrong.
 - A finding about a labelled grounded claim, or about nothing that is labelled, is a *false alarm*, each for
-itself.
+  itself.
 - A finding without a place (``intent_action_no_tool``) speaks of the whole turn and no label does. It is a
   false alarm in a turn without a fabricated claim, and not counted among claims otherwise.
 
 Claim precision is caught / (caught + false alarms), claim recall caught / fabricated. A turn is flagged by
-any
-finding, with or without a place, and rightly so if it holds a fabricated claim. Intervals are Wilson's, 95
-%, and take claims as independent; claims of one conversation are not quite.
+any finding, with or without a place, and rightly so if it holds a fabricated claim. Intervals are Wilson's,
+95 %, and take claims as independent; claims of one conversation are not quite.
 """
 
 from __future__ import annotations
@@ -301,7 +299,7 @@ class Score:
     on_nothing: int = 0
     turns: Counter[tuple[bool, bool]] = field(default_factory=Counter)
     #: Kind of the finding, and of the label it is about, with the label's verdict before it; "nothing" for
-    # none.
+    #: none.
     kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
     missed_kinds: Counter[str] = field(default_factory=Counter)
     #: Per kind of finding: how many there are, and how many of them are right.

@@ -34,8 +34,8 @@ class Claim(NamedTuple):
     """``start`` and ``end`` span what is said to be done, ``sentence`` the sentence around it; ``verb`` is
     the form in it and ``action`` the verb's class.
 
-    ``emphatic``: said with an adverb of success, or of this very moment. ``about_own``: said of something
-    of the user's ("your order"). ``continues``: a further verb of the claim before it ("and refunded").
+    ``emphatic``: said with an adverb of success, or of this very moment. ``about_own``: said of something of
+    the user's ("your order"). ``continues``: a further verb of the claim before it ("and refunded").
     """
 
     start: int

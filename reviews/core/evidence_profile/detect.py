@@ -65,12 +65,9 @@ def detect_evidence(
     """The claims of ``turn.draft`` with their verdicts, and a finding for each that nothing bears out.
 
     ``priors`` are confidences (0..1) per kind, ``DEFAULT_PRIORS`` where one is missing. ``rules`` are what
-    the
-    tenant's reviewers taught the detector: a fragment of a tool's name grounds a verb, ignored keys and
-    values are
-    no identifiers. ``identifier_keys`` are a tenant's own keys, any case. Spans are offsets in the stripped
-    draft.
-    Linear in the draft and in the sources; no model is called.
+    the tenant's reviewers taught the detector: a fragment of a tool's name grounds a verb, ignored keys and
+    values are no identifiers. ``identifier_keys`` are a tenant's own keys, any case. Spans are offsets in the
+    stripped draft. Linear in the draft and in the sources; no model is called.
     """
     text = turn.draft.strip() if isinstance(turn.draft, str) else ""
     if not text:
@@ -232,8 +229,9 @@ class _Detection:
             )
 
     def _held_against(self, identifier: Identifier) -> bool:
-        """Whether all that the user said is known, an action was claimed in the same breath, or an invented
-        result was shown right before."""
+        """Whether all that the user said is known, an action was claimed in the same breath, or an
+        invented result was shown right before.
+        """
         if self._turn.earlier_user_messages is not None:
             return True
         for claim in self._checked:
@@ -358,7 +356,8 @@ class _Detection:
 
     def _check_intent(self) -> None:
         """An order that no call answered, where the draft is in a language whose claims are not
-        understood."""
+        understood.
+        """
         verdict = self._turn.intent
         if verdict is None or self._turn.calls or "?" in self._text or language_is_known(self._text):
             return

@@ -33,7 +33,8 @@ _LONGEST: Final = 64
 # With a digit in it: a word after a key ("the code was") is none.
 _VALUE: Final = r"(?:[0-9]|[A-Za-z][A-Za-z_\-./]*[0-9])[A-Za-z0-9_\-./]*"
 _KEY_WORD: Final = (
-    r"ids?|identifier|number|nr\.?|no\.|code|reference|ref\.?|hash|sha|token|ticket|pnr|uuid|confirmation|folio|"
+    r"ids?|identifier|number|nr\.?|no\.|code|reference|ref\.?|hash|sha|token|ticket|pnr|uuid|confirmation|"
+    r"folio|"
     r"identificador|número|numero|código|codigo|referencia|localizador|"
     r"referência|protocolo|numéro|référence|identifiant|nummer|kennung|referenz|"
     r"[a-zäöü]{3,20}nummer|[a-zäöü]{3,20}(?:kennung|-id)|codice|riferimento|numero|"
@@ -72,7 +73,8 @@ _EXAMPLE: Final = compiled(
 )
 # Values that a key may have in prose without being an identifier.
 _PLAIN: Final = re.compile(
-    r"(?i)^(?:\d{1,3}(?:st|nd|rd|th)?|\d{1,2}[:.]\d{2}(?:[:.]\d{2})?|\d{4}-\d{2}-\d{2}.*|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|"
+    r"(?i)^(?:\d{1,3}(?:st|nd|rd|th)?|\d{1,2}[:.]\d{2}(?:[:.]\d{2})?|\d{4}-\d{2}-\d{2}.*|"
+    r"\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|"
     r"\d+[.,]\d+|v?\d+(?:\.\d+)+|\d+(?:%|px|kg|km|am|pm|min|h|ms|gb|mb|kb|x)|"
     r"[a-z]{2,5}-\d{1,2}|\d{2,4}(?:-\d{2,4})+)$"
 )
@@ -197,7 +199,8 @@ def _noun_in_sentence(text: str, start: int) -> bool:
 
 def _identifies(key: str, value: str, text: str, start: int) -> bool:
     """Whether a known key's value is an identifier and not a word of prose after a heading ("Service: "
-    "daily")."""
+    "daily").
+    """
     if any(each.isdigit() for each in value):
         return True
     separator = text[start + len(key) : start + len(key) + 2].strip()[:1]
@@ -249,7 +252,8 @@ def _denied(text: str, first: int, start: int) -> bool:
 
 def _key_name(written: str, before: str, words: list[str]) -> str | None:
     """``Job ID`` is job_id, with the word that stands right before; None for what is no key of an
-    identifier."""
+    identifier.
+    """
     parts = [part for part in _KEY_PART.findall(written) if part not in _LINKING]
     if not parts:
         return None

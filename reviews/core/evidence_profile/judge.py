@@ -54,7 +54,8 @@ _QUOTE: Final = 120
 @dataclass(frozen=True)
 class Judgement:
     """``source`` is None when nothing bears the claim out; ``missing`` then says what would have.
-    ``dismissed``: on a closer look nothing was claimed."""
+    ``dismissed``: on a closer look nothing was claimed.
+    """
 
     source: GroundingSource | None = None
     missing: str = ""
@@ -184,9 +185,10 @@ class Judge:
         return _closest(earlier, claim) if earlier and self._same_object(claim) else None
 
     def _same_object(self, claim: Claim) -> bool:
-        """Whether what was done was done to what the claim names: false only when the claim names codes, no
-        call that can have done it has one of them, and these calls have others of the same shape (ORD-12,
-        ORD-13)."""
+        """Whether what was done was done to what the claim names: false only when the claim names codes,
+        no call that can have done it has one of them, and these calls have others of the same shape
+        (ORD-12, ORD-13).
+        """
         if claim.voice == "first":
             named = self._draft[claim.end : min(claim.sentence[1], claim.end + _OBJECT_REACH)]
         else:
@@ -204,7 +206,8 @@ class Judge:
 
     def _told_by_call(self, claim: Claim, weak: bool) -> GroundingSource | None:
         """A call that changed nothing but may tell of it: for what is reported rather than claimed as
-        done."""
+        done.
+        """
         usable = [seen for seen in self._sources.newest_first if seen.counts]
         if usable and (weak or claim.voice == "done"):
             telling = [seen for seen in usable if seen.result] or usable
@@ -231,7 +234,8 @@ class Judge:
 
     def _dismissible(self, claim: Claim, weak: bool) -> bool:
         """Whether such a sentence claims nothing of this turn: knowledge of the world, or a text that the
-        draft is."""
+        draft is.
+        """
         if weak:
             return not (claim.about_own or claim.action in self._asked_for)
         if self._sources.calls or claim.action not in _WRITING:

@@ -1,8 +1,7 @@
 """Regular expressions that take linear time on whatever a draft holds, and stay silent about it.
 
 Large bounds such as ``{1,400}`` are unrolled by RE2 and make its automaton huge; patterns here use ``*`` and
-leave
-the length to their caller.
+leave the length to their caller.
 """
 
 from __future__ import annotations
@@ -92,7 +91,8 @@ def compiled(
     pattern: str | bytes, *, longest: bool = False, captures: bool = True, any_case: bool = False
 ) -> Pattern:
     """``pattern`` by RE2. ``longest``: of several matches at one place the longest, not the first
-    alternative."""
+    alternative.
+    """
     options = re2.Options()
     options.log_errors = False
     options.never_capture = not captures

@@ -32,7 +32,8 @@ _ENGLISH_VERBS: Final = next(frozenset(grammar.infinitives) for grammar in SPACE
 @dataclass(frozen=True, eq=False)
 class Table:
     """A grammar as it is looked up: ``voices`` by auxiliary, ``forms`` with their classes, and in
-    ``blockers`` what unmakes a claim when it stands before it in its clause."""
+    ``blockers`` what unmakes a claim when it stands before it in its clause.
+    """
 
     grammar: Grammar
     voices: Mapping[str, Voice]
@@ -51,7 +52,8 @@ class Reading(NamedTuple):
 
 class Phrase(NamedTuple):
     """A candidate's words: ``lead`` characters before the first, ``length`` up to the end of the last;
-    ``readings`` are what they may be, by language."""
+    ``readings`` are what they may be, by language.
+    """
 
     lead: int
     length: int

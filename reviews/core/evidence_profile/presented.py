@@ -1,5 +1,6 @@
 """Records that a draft says to have before it, as in "I have your account details here": a look-up not
-called one."""
+called one.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +17,11 @@ _REACH: Final = 500
 _MAX: Final = 8
 #: What a customer's records are called.
 RECORDS: Final = (
-    r"(?:account|order|orders|reservations?|bookings?|services?|profile|subscription|policy|appointments?|records?|"
+    r"(?:account|order|orders|reservations?|bookings?|services?|profile|subscription|policy|appointments?|"
+    r"records?|"
     r"information|details|plan|invoices?|balance|case|claim|ticket|history|slots?|dates|times?|"
-    r"cuenta|pedidos?|reservas?|servicios?|perfil|suscripción|citas?|datos|información|detalles|factura|saldo|caso|"
+    r"cuenta|pedidos?|reservas?|servicios?|perfil|suscripción|citas?|datos|información|detalles|factura|"
+    r"saldo|caso|"
     r"reclamo|orden|fechas|horarios|conta|assinatura|serviço|informações|dados|fatura|datas|horários|"
     r"compte|commandes?|réservations?|abonnement|informations|données|facture|solde|dossier|créneaux|"
     r"konto|bestellung(?:en)?|buchung(?:en)?|vertrag|daten|rechnung|termine?|"

@@ -47,7 +47,8 @@ DEFAULT_PRIORS: Final[Mapping[ClaimKind, float]] = {kind: prior.confidence for k
 
 def complete(priors: Mapping[str, float] | None) -> Mapping[ClaimKind, float]:
     """The confidence (0..1) of each kind: from ``priors``, or the default where it has none or no such
-    number."""
+    number.
+    """
     if not priors:
         return DEFAULT_PRIORS
     return {kind: _checked(priors.get(kind), default) for kind, default in DEFAULT_PRIORS.items()}

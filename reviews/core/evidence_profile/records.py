@@ -55,7 +55,8 @@ def speaks_of_the_past(sentence: str) -> bool:
 
 def recorded_line(context: str, sentence: str, verb: str, action: Action) -> str:
     """A dated or event-like line of ``context`` that has the action and some noun of the sentence, else
-    ""."""
+    "".
+    """
     nouns = {word for word in _WORD.findall(sentence) if len(word) >= _SHORTEST_NOUN and word != verb}
     pattern = finished(*sorted({action} | COMPATIBLE[action] - {"read", "use"}))
     for match in islice(pattern.finditer(context), _MAX_LINES):

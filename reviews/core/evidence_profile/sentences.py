@@ -28,7 +28,8 @@ _OWN_REACH: Final = 90
 
 class Place:
     """Where a verb stands: ``low`` is the draft in lower case, ``start`` and ``end`` what is claimed in
-    it."""
+    it.
+    """
 
     __slots__ = ("before", "clause", "end", "low", "rest", "sentence", "start", "words")
 
@@ -58,7 +59,8 @@ class Place:
 
     def follow_auxiliary(self, table: Table) -> Voice | None:
         """The voice that an auxiliary anywhere in the clause gives its closing participle; then the claim
-        begins with the clause."""
+        begins with the clause.
+        """
         voice = _free_voice(table, self.words, self.rest)
         if voice is not None:
             start = self.start - len(self.clause)
@@ -90,7 +92,8 @@ def ruled_out(place: Place, reading: Reading, voice: Voice) -> bool:
 
 def may_be_stative(grammar: Grammar, low: str, start: int, phrase: str, verb: str) -> bool:
     """A quick look whether "is booked" can be said with an adverb of success, or of something of the
-    user's."""
+    user's.
+    """
     if verb in AMBIGUOUS:
         return False
     before = low[max(0, start - _OWN_REACH) : start]

@@ -1,5 +1,4 @@
-"""Tool calls and tool results that a draft writes itself: fenced or bare JSON, mark-up, and log-like "
-"lines."""
+"""Tool calls and tool results that a draft writes itself: fenced or bare JSON, mark-up, log-like lines."""
 
 from __future__ import annotations
 
@@ -50,7 +49,8 @@ _IDENTIFIER: Final = compiled(r"^[A-Za-z]\w*(?:[._-]\w+)*$")
 _COMPOUND: Final = compiled(r"^[a-z]+(?:_[a-z0-9]+)+$|^[a-z]+(?:[A-Z][a-z0-9]+)+$|^\w+\.\w+(?:\.\w+)*$")
 _STATUS_KEYS: Final = listed("status success ok response result results message confirmation confirmed")
 _MARKUP: Final = compiled(
-    r"(?i)<(?:(?:antml:)?(?:invoke|function_calls?|function_results?|tool_calls?|tool_use|tool_results?|tool_response|"
+    r"(?i)<(?:(?:antml:)?(?:invoke|function_calls?|function_results?|tool_calls?|tool_use|tool_results?|"
+    r"tool_response|"
     r"tool_output|observation|use_mcp_tool)|function=\w+|[a-z]+_[a-z]+(?:_[a-z]+)*)\b[^>\n]*>"
 )
 _DATA_WANTED: Final = compiled(r"(?i)\b(?:json|structured output|xml)\b")
@@ -63,7 +63,8 @@ _OUTPUT_LINE: Final = compiled(
 )
 # The user wants such a text, or the draft says that it is one to imitate.
 _ASKED_FOR: Final = compiled(
-    r"(?i)\b(?:json|xml|yaml|schema|esquema|snippet|code|código|syntax|sintaxis|format|formato|example|ejemplo|exemplo|"
+    r"(?i)\b(?:json|xml|yaml|schema|esquema|snippet|code|código|syntax|sintaxis|format|formato|example|"
+    r"ejemplo|exemplo|"
     r"exemple|beispiel|esempio|payload|template|structured|write a|generate a|curl|"
     r"documentation)\b|格式|示例|代码|形式|例を|コード"
 )
@@ -78,9 +79,9 @@ _INSTANCE: Final = compiled(
 
 @dataclass(frozen=True)
 class Shape:
-    """A text shaped like a call or its result. ``tool`` is the name it gives, "" without one; ``values`` are
-    the
-    values it presents, at most a hundred."""
+    """A text shaped like a call or its result. ``tool`` is the name it gives, "" without one; ``values``
+    are the values it presents, at most a hundred.
+    """
 
     start: int
     end: int
@@ -146,7 +147,8 @@ def _wants_data(context: str) -> bool:
 
 def _of_json(text: str, start: int, end: int, *, marked_only: bool) -> Shape | None:
     """The JSON value in a span, if it is a call or a result. With ``marked_only``, plain data is no
-    result."""
+    result.
+    """
     content = text[start:end].strip()
     if content[:1] not in ("{", "["):
         return None

@@ -2,8 +2,7 @@
 
 In this order: the recorded ``ok`` and ``error``; error fields, flags and status codes of a structured result;
 the opening of a textual one; phrases of refusal in a short one. What says nothing of failure has succeeded,
-an
-empty result too; a call whose result was never seen is unknown.
+an empty result too; a call whose result was never seen is unknown.
 """
 
 from __future__ import annotations

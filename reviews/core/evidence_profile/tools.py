@@ -66,8 +66,9 @@ _DESCRIPTION_WORDS: Final = 12
 @dataclass(frozen=True)
 class ToolKind:
     """``actions`` are the classes of what it can bring about; ``reads`` that it only looks up.
-    ``universal``: a shell
-    or the like, which can do anything. With none of them the tool's name tells nothing."""
+    ``universal``: a shell or the like, which can do anything. With none of them the tool's name tells
+    nothing.
+    """
 
     actions: frozenset[Action] = frozenset()
     reads: bool = False
@@ -106,7 +107,8 @@ def is_verb(part: str) -> bool:
 
 def _is_universal(parts: tuple[str, ...]) -> bool:
     """A shell or the like, unless a verb before it says otherwise: run_code, but not get_code or
-    create_task."""
+    create_task.
+    """
     for part in parts:
         if part in _UNIVERSAL:
             return True

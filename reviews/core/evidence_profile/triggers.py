@@ -1,8 +1,7 @@
 """Where in a draft something may be said to have been done: one linear pass over the text.
 
 The grammars' words are compiled into one automaton, so the pass costs the same whatever the number of
-languages.
-What it yields are candidates; ``claims`` looks at their sentence.
+languages. What it yields are candidates; ``claims`` looks at their sentence.
 """
 
 from __future__ import annotations

@@ -97,8 +97,9 @@ class EvidenceTurn:
 @dataclass(frozen=True)
 class GroundingSource:
     """Where a claim is borne out. ``tool`` and ``call`` (index into the turn's calls, or into the earlier
-    ones) are
-    set when ``kind`` is a result. ``excerpt`` are at most 120 characters of the text that does it."""
+    ones) are set when ``kind`` is a result. ``excerpt`` are at most 120 characters of the text that does
+    it.
+    """
 
     kind: SourceKind
     tool: str = ""
@@ -120,12 +121,10 @@ class CheckedClaim(NamedTuple):
     """One claim of the draft with its verdict.
 
     ``span`` are (start, end) character offsets in the stripped draft, ``quote`` the words around it.
-    ``action``
-    is the class of what is said to have been done; "call" or "result" for ``tool_output_shape``, "" for
-    identifiers. ``tool`` is the tool that a shape names. ``language`` is a two-letter code or "".
-    ``source`` is
-    set exactly when the verdict is grounded. ``checked`` are the sources the claim was held against,
-    ``missing`` what would have grounded it.
+    ``action`` is the class of what is said to have been done; "call" or "result" for ``tool_output_shape``,
+    "" for identifiers. ``tool`` is the tool that a shape names. ``language`` is a two-letter code or "".
+    ``source`` is set exactly when the verdict is grounded. ``checked`` are the sources the claim was held
+    against, ``missing`` what would have grounded it.
     """
 
     kind: ClaimKind

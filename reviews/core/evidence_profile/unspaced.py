@@ -67,7 +67,8 @@ def _last_break(text: str, start: int) -> int:
 
 def _completed(language: Unspaced, head: str, end: int, tail: str) -> int | None:
     """Where the report of completion ends, None when the clause has none; the verb, between ``head`` and
-    ``tail``, ends at ``end``."""
+    ``tail``, ends at ``end``.
+    """
     for particle in ("", *language.particles):
         if tail.startswith(particle):
             for mark in language.after:

@@ -80,8 +80,9 @@ def _found(pattern: Pattern, text: str) -> _Spans:
 
 
 def _quotations(text: str) -> _Spans:
-    """Quotations within a line, at most ``_MAX_QUOTE`` characters long. One pass: a mark without its fellow
-    must not make every other one look for it to the end of the line."""
+    """Quotations within a line, at most ``_MAX_QUOTE`` characters long. One pass: a mark without its
+    fellow must not make every other one look for it to the end of the line.
+    """
     spans: list[Span] = []
     opened = -1
     for count, match in enumerate(_QUOTE_MARKS.finditer(text)):

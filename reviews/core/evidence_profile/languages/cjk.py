@@ -19,10 +19,10 @@ __all__ = ["CHINESE", "JAPANESE", "Unspaced"]
 class Unspaced:
     """A language without spaces.
 
-    ``verbs``: verb -> class. ``before``: marks of completion that may stand anywhere
-    in the clause before the verb; ``after``: those that follow it, ``particles`` between. ``blockers``: what
-    unmakes
-    a claim in its clause; ``user``: the user as the one who acts. ``done``: whole answers."""
+    ``verbs``: verb -> class. ``before``: marks of completion that may stand anywhere in the clause before the
+    verb; ``after``: those that follow it, ``particles`` between. ``blockers``: what unmakes a claim in its
+    clause; ``user``: the user as the one who acts. ``done``: whole answers.
+    """
 
     code: str
     verbs: Mapping[str, Action]

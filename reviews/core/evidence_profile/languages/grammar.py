@@ -1,5 +1,4 @@
-"""A language as data: its verbs by class, and the closed sets of words that make a verb a claim or unmake "
-"it."""
+"""A language as data: its verbs by class, and the words that make a verb a claim or unmake it."""
 
 from __future__ import annotations
 
@@ -29,15 +28,13 @@ class Grammar:
 
     Auxiliaries that may stand before a participle, adverbs in between: ``first`` ("I have"), ``perfect``
     ("has been"), ``past`` ("was"), ``stative`` ("is now"). ``free_order``: the participle may stand far
-    behind
-    its auxiliary, as in German. ``zero_relative``: a clause may hang on a noun with nothing in between, as
-    in "the record I found".
+    behind its auxiliary, as in German. ``zero_relative``: a clause may hang on a noun with nothing in
+    between, as in "the record I found".
 
     ``agents`` name the speaker behind a participle ("merged by me").
 
     ``negations``, ``conditions``, ``modals``, ``reports`` and ``relatives`` before a verb in its clause
-    unmake
-    the claim. ``finite`` are frequent finite verbs, so that a participle beside one is none by itself.
+    unmake the claim. ``finite`` are frequent finite verbs, so that a participle beside one is none by itself.
     ``done`` are whole answers such as "Done". ``success`` are adverbs that turn a report into a claim.
     ``user`` are words for the user as the one who acts.
     """

@@ -33,8 +33,9 @@ def verbs(table: Mapping[Action, str]) -> Forms:
 def inflected(
     infinitives: Forms, rule: Callable[[str], Iterable[str]], exceptions: Mapping[str, str]
 ) -> Forms:
-    """Every form of every verb; ``exceptions`` (forms with spaces between them, "_"
-    for a space inside one) replace the rule's."""
+    """Every form of every verb; ``exceptions`` (forms with spaces between them, "_" for a space inside
+    one) replace the rule's.
+    """
     found: Forms = {}
     for verb, action in infinitives.items():
         forms = exceptions[verb].split() if verb in exceptions else rule(verb)
