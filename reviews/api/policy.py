@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import ClassVar
 
-import msgspec
-from django.utils.http import parse_etags
 from rest_framework.response import Response
 
 from reviews.api.authentication import ApiRequest
 from reviews.api.base import ApiView
+from reviews.api.etags import answer_etag, is_held
 from reviews.core.framework_config import framework_config
 from reviews.models.tenants import Scope
 from reviews.services.policies import current_policy
@@ -35,12 +33,8 @@ class CurrentPolicy(ApiView):
             "settings": values,
             "framework_config": framework_config(policy.settings),
         }
-        # Of the answer itself: after a restore, or with a newer release, a number may say another thing.
-        # The tenant is part of it, so that a client which changes its key keeps nothing of another tenant.
-        digest = blake2b(msgspec.json.encode([request.tenant.pk, answer]), digest_size=12).hexdigest()
-        etag = f'"policy-{policy.number}-{digest}"'
+        etag = answer_etag(f"policy-{policy.number}", request.tenant, answer)
         headers = {"ETag": etag}
-        held = [known.removeprefix("W/") for known in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))]
-        if etag in held or "*" in held:
+        if is_held(request, etag):
             return Response(status=304, headers=headers)
         return Response(answer, headers=headers)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import ClassVar
 
-from django.utils.http import parse_etags
 from rest_framework.response import Response
 
 from reviews.api import cursors, parameters
 from reviews.api.authentication import ApiRequest
 from reviews.api.base import ApiView
+from reviews.api.etags import is_held
 from reviews.api.parameters import Parameters
 from reviews.models.tenants import Scope
 from reviews.services.skill_index import skills_state
@@ -36,8 +36,7 @@ class Skills(ApiView):
         query.done()
         etag = _etag(request, since, after, limit)
         headers = {"ETag": etag}
-        held = [known.removeprefix("W/") for known in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))]
-        if etag in held or "*" in held:
+        if is_held(request, etag):
             return Response(status=304, headers=headers)
         place = Place(after.occurred_at, after.id) if after else None
         page = skill_page(tenant=request.tenant, since=since, after=place, limit=limit)

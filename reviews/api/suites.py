@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Any, ClassVar
 
 import msgspec
-from django.utils.http import parse_etags
 from rest_framework.response import Response
 
 from reviews.api.authentication import ApiRequest
 from reviews.api.base import ApiView
 from reviews.api.bodies import read_body
+from reviews.api.etags import answer_etag, is_held
 from reviews.formats.errors import RecordError
 from reviews.formats.strict import decode_strict
 from reviews.models.tenants import Scope
@@ -41,10 +40,8 @@ class Suites(ApiView):
             "version": policy.number,
             "suites": [suite.to_json() for suite in policy.settings.assertion_suites],
         }
-        digest = blake2b(msgspec.json.encode([request.tenant.pk, answer]), digest_size=12).hexdigest()
-        etag = f'"suites-{digest}"'
-        held = [known.removeprefix("W/") for known in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))]
-        if etag in held or "*" in held:
+        etag = answer_etag("suites", request.tenant, answer)
+        if is_held(request, etag):
             return Response(status=304, headers={"ETag": etag})
         return Response(answer, headers={"ETag": etag})
 
