@@ -20,20 +20,32 @@ ALTER TABLE "{table}" DISABLE ROW LEVEL SECURITY;
 """
 
 
-def _on_every_table(apps, schema_editor, statements):
-    if schema_editor.connection.vendor != "postgresql":
-        return
+def _execute(schema_editor, statements, tables):
+    if schema_editor.connection.vendor == "postgresql":
+        for table in tables:
+            schema_editor.execute(statements.format(table=table))
+
+
+def _tables_of_tenants(apps):
     for model in apps.get_app_config("reviews").get_models():
         if any(field.column == "tenant_id" for field in model._meta.local_concrete_fields):
-            schema_editor.execute(statements.format(table=model._meta.db_table))
+            yield model._meta.db_table
 
 
 def build(apps, schema_editor):
-    _on_every_table(apps, schema_editor, POLICY)
+    _execute(schema_editor, POLICY, _tables_of_tenants(apps))
 
 
 def tear_down(apps, schema_editor):
-    _on_every_table(apps, schema_editor, NO_POLICY)
+    _execute(schema_editor, NO_POLICY, _tables_of_tenants(apps))
+
+
+def wall_in(tables):
+    """The operation of a later migration, for the tables it names."""
+    return migrations.RunPython(
+        lambda apps, schema_editor: _execute(schema_editor, POLICY, tables),
+        lambda apps, schema_editor: _execute(schema_editor, NO_POLICY, tables),
+    )
 
 
 class Migration(migrations.Migration):

@@ -13,20 +13,6 @@ TABLES = [
 walls = import_module("reviews.migrations.0002_row_level_security")
 
 
-def _on_new_tables(schema_editor, statements):
-    if schema_editor.connection.vendor == "postgresql":
-        for table in TABLES:
-            schema_editor.execute(statements.format(table=table))
-
-
-def build(apps, schema_editor):
-    _on_new_tables(schema_editor, walls.POLICY)
-
-
-def tear_down(apps, schema_editor):
-    _on_new_tables(schema_editor, walls.NO_POLICY)
-
-
 class Migration(migrations.Migration):
     dependencies = [("reviews", "0007_critic")]
-    operations = [migrations.RunPython(build, tear_down)]
+    operations = [walls.wall_in(TABLES)]
